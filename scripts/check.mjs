@@ -26,6 +26,7 @@ const checks = {
   'no AbortSignal.any': combinedSignals,
   'connections by name use packages/dial': dialedNames,
   'no paths of one machine': machinePaths,
+  'regular expressions are linear': expressions,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
@@ -223,6 +224,15 @@ async function errorCodes() {
   return different.size === 0
     ? undefined
     : `docs/errors.md differs from the error table or the refusals of the dashboard:\n${[...different].join('\n')}`;
+}
+
+/** Checks that no text takes the regular expressions of the product more than linear time. */
+function expressions() {
+  const sourceFiles = filesOf(...sources).filter(
+    (file) => /\/src\/.*\.tsx?$/.test(file) && !file.startsWith('packages/testkit/'),
+  );
+  const { status, output } = execute(process.execPath, [join('scripts', 'check-expressions.mjs'), ...sourceFiles]);
+  return status === 0 ? undefined : output;
 }
 
 function filesIn(folder) {

@@ -4,6 +4,7 @@
 //   schemas of all supported Kubernetes versions.
 // - Compares the values with their schema.
 // - Renders the chart with hostile strings in all string values, and compares what arrives in the objects.
+// - Renders the charts with the options of every `helm install` and `helm upgrade` in docs.
 // - Runs the unit tests of the templates.
 //
 // The last line is "N passed, N failed". scripts/lib/tools.mjs finds or installs the programs.
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { checkStrings } from './lib/check-chart-strings.mjs';
+import { codeBlocks } from './lib/code-blocks.mjs';
 import { findCrdSchemas } from './lib/crd-schemas.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
 import { findProgram, findSchemas } from './lib/tools.mjs';
@@ -38,6 +40,7 @@ try {
   check('a misspelled field is found in all versions', () => misspelled({ kubeconform, schemas }));
   check('values.schema.json describes exactly the values', compareWithSchema);
   checkStrings(chart, (values, release) => template(helm, values, release), check);
+  documentedCommands(tools);
   check('the templates parse no text without a check', uncheckedParsing);
   check('numbers arrive without an exponent', () => expectNumbers(helm));
   const restarts = (...set) => restartedBy(helm, join(folder, 'default-values.yaml'), set);
@@ -72,6 +75,46 @@ function scenario(chart, file, { helm, kubeconform, schemas }) {
       return run(kubeconform, options, { input: rendered.stdout });
     });
   }
+}
+
+/** Renders the chart of every documented command, with the values files that its document contains. */
+function documentedCommands({ helm, kubeconform, schemas }) {
+  const folder = mkdtempSync(join(tmpdir(), 'rms-documented-'));
+  const [newest] = versions.slice(-1);
+  for (const name of ['installation.md', 'upgrading.md']) {
+    const blocks = codeBlocks(readFileSync(join(root, 'docs', name), 'utf8'));
+    for (const { code } of blocks.filter(({ language }) => language === 'yaml')) {
+      const [, file] = /^# (\S+\.yaml)\n/.exec(code) ?? [];
+      if (file) writeFileSync(join(folder, file), code);
+    }
+    const commands = blocks.flatMap(
+      ({ code }) => code.replaceAll(/\\\n\s*/g, '').match(/^helm (install|upgrade) .*$/gm) ?? [],
+    );
+    for (const command of commands) {
+      check(`docs/${name}: ${command}`, () => {
+        const [, verb, release, path, ...given] = command.split(/\s+/);
+        const options = given
+          .filter((option) => !/^(--wait|--rollback-on-failure|--reset-then-reuse-values|--timeout|\d+m)$/.test(option))
+          .map((option) => option.replace(/^(?!deploy|-)\S+\.yaml$/, (file) => join(folder, file)));
+        // An upgrade reuses the values of the installation.
+        const reused = verb === 'upgrade' ? ['--values', join(chart, 'ci', 'default-values.yaml')] : [];
+        const rendered = execute(helm, ['template', release, path, ...reused, ...options], { cwd: root });
+        if (rendered.status !== 0) return rendered.output;
+        const strict = ['-strict', '-kubernetes-version', newest, ...schemas];
+        return run(kubeconform, strict, { input: rendered.stdout });
+      });
+    }
+  }
+  check('docs/installation.md: production.yaml keeps every event on three brokers and uses TLS', () => {
+    const values = ['--values', join(folder, 'production.yaml')];
+    const { output } = execute(helm, ['template', 'rms', chart, ...values]);
+    const wanted = [/"EVENT_REPLICATION": "3"/, /"TRUSTED_PROXIES": "10/, /"secretName":"rms-ingress-tls"/];
+    return expectSame(
+      wanted.filter((text) => !text.test(output)),
+      [],
+    );
+  });
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Checks that the schemas are found and strict; otherwise every object would pass. */

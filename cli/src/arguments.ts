@@ -90,11 +90,22 @@ export function collect(value: string, all: readonly string[] = []): string[] {
 
 /** Parses an ISO 8601 time, or a duration before now ("24h"). */
 export function pointInTime(text: string): Date {
-  const date = /^\d+[smhdw]$/.test(text) ? new Date(Date.now() - durationMs(text)) : new Date(text);
+  return timeFromNow(text, -1);
+}
+
+/** Parses an ISO 8601 time, or a duration from now ("30d"). */
+export function futureTime(text: string): Date {
+  return timeFromNow(text, 1);
+}
+
+function timeFromNow(text: string, sign: 1 | -1): Date {
+  const date = /^\d+[smhdw]$/.test(text) ? new Date(Date.now() + sign * durationMs(text)) : new Date(text);
   // `Date` also parses strings that are not ISO 8601. google.protobuf.Timestamp requires a year of four digits.
   const isIso = /^\d{4}-\d{2}-\d{2}(?:T|$)|^\d+[smhdw]$/.test(text);
   if (!isIso || !(date.getTime() >= earliestMs)) {
-    throw new InvalidArgumentError('Expected an ISO 8601 time or a duration before now ("24h").');
+    throw new InvalidArgumentError(
+      `Expected an ISO 8601 time or a duration ${sign === 1 ? 'from' : 'before'} now ("24h").`,
+    );
   }
   return date;
 }
@@ -110,8 +121,8 @@ export function environmentOption(about: string): Option {
 
 export function workspaceOption(): Option {
   return new Option(
-    '--workspace <id>',
-    'workspace ID (default: the workspace of an ID in the command, if any; otherwise RMS_WORKSPACE or the only workspace)',
+    '--workspace <name-or-id>',
+    'name or ID of the workspace (default: the workspace of an ID in the command, if any; otherwise RMS_WORKSPACE or the only workspace)',
   );
 }
 

@@ -31,6 +31,24 @@ export async function confirmByName(
   if (typed !== name) throw new Error(`"${typed}" is not the name "${name}". Nothing was deleted.`);
 }
 
+/**
+ * Shows a consequence, and asks for "y" on a terminal. Throws for another answer. Without a terminal or with --yes, the
+ * command continues; with --json, it also shows nothing.
+ */
+export async function confirmConsequence(
+  consequence: string,
+  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (json) return;
+  if (yes || !input.isTTY) {
+    output.write(`rms: ${harmless(consequence)}\n`);
+    return;
+  }
+  const typed = await ask({ input, output }, `${consequence}\nContinue? (y/N) `);
+  if (!/^y(es)?$/i.test(typed.trim())) throw new Error('Nothing was changed.');
+}
+
 /** Returns the first line that the user types; '' if the input ends or is interrupted before it. */
 async function ask({ input, output }: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input, output, prompt: harmless(question) });

@@ -57,12 +57,14 @@ export function delayText(reason: DelayReasonName | null): string | null {
   return reason && `${delays[reason]} of the webhook`;
 }
 
-/** Formats the status: "pending" or "pending (rate limit)". */
+/** Formats the status: "pending", "pending (rate limit)" or "failed (webhook_disabled)". */
 export function deliveryStatusText({
   status,
-  delay_reason: reason,
-}: Pick<ReturnType<typeof deliveryHeadDocument>, 'status' | 'delay_reason'>): string {
-  return reason ? `${status} (${delays[reason]})` : status;
+  delay_reason: delay,
+  end_reason: end,
+}: Pick<ReturnType<typeof deliveryHeadDocument>, 'status' | 'delay_reason' | 'end_reason'>): string {
+  const reason = delay ? delays[delay] : end;
+  return reason && reason !== status ? `${status} (${reason})` : status;
 }
 
 /** Returns a delivery with summaries of its stored attempts, for lists. */

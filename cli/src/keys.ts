@@ -12,6 +12,8 @@ export function usedKeyDocument(key: Key) {
     ...keyDocument(key),
     last_used_at: time(latest?.lastUseTime),
     last_used_from: latest?.address ?? null,
+    last_refused_at: time(key.lastRefusal?.refuseTime),
+    last_refused_code: key.lastRefusal?.errorCode ?? null,
     uses: key.uses.map(({ address, userAgent, lastUseTime, requests }) => ({
       address,
       user_agent: userAgent,
@@ -104,6 +106,7 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
     ['allowed from', allowlistText(key.allowed_ips)],
     ['rate limit', rateLimitText(key.rate_limit_requests)],
     ['last used', key.last_used_at ? `${key.last_used_at} from ${key.last_used_from}` : 'no recorded use'],
+    ['last refused', key.last_refused_at ? `${key.last_refused_at} (${key.last_refused_code})` : 'no refused request'],
   ]);
   return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
 }

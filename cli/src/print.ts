@@ -1,3 +1,5 @@
+import stringWidth from 'string-width';
+
 /**
  * Prints the result of a command: one JSON document, or text. The JSON document always has the field `data`, as in the
  * REST API: a list, or the document of a single result.
@@ -22,24 +24,32 @@ export function harmless(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu, '\ufffd');
 }
 
-/** Formats rows as columns under headings. */
+/** Formats rows as columns under headings. Columns are aligned for text of every script. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, i) => oneLine(cell).padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [line(headings), ...rows.map(line)].join('\n');
+  const cells = [headings, ...rows].map((row) => row.map(oneLine));
+  const widths = headings.map((_, i) => cells.reduce((width, row) => Math.max(width, stringWidth(row[i] ?? '')), 0));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, i) => padded(cell, widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** Formats name-value pairs, one per line. */
 export function fields(pairs: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value)}`).join('\n');
+  const width = Math.max(...pairs.map(([name]) => stringWidth(name)));
+  return pairs.map(([name, value]) => `${padded(name, width)}  ${oneLine(value)}`).join('\n');
 }
 
-/** Replaces line breaks and tabs, so that a cell cannot look like several rows. */
+/** Appends spaces up to a number of terminal columns. Some characters need two columns, others none. */
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+}
+
+/** Replaces line breaks and control characters, so that a cell cannot look like several rows. */
 function oneLine(text: string): string {
-  return text.replace(/[\n\t\u2028\u2029]/g, '\ufffd');
+  return harmless(text).replace(/[\n\t\u2028\u2029]/g, '\ufffd');
 }

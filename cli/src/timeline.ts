@@ -36,11 +36,7 @@ export function timelineOf({ requests, events, deliveries, changes }: TimelinePa
 }
 
 function beginOf({ at, method, route, environment, key, actor }: RequestDocument): TimelineStep[] {
-  const who = actor
-    ? `by ${actor}`
-    : key
-      ? `with key ${key.hint ?? key.id}${key.name ? ` (${key.name})` : ''}`
-      : 'without a valid key';
+  const who = actor ? `by ${actor}` : `with key ${key?.hint ?? key?.id ?? ''}${key?.name ? ` (${key.name})` : ''}`;
   return [{ at: at ?? '', what: `${method} ${route ?? '(no route)'} in ${environment}, ${who}` }];
 }
 

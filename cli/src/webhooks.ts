@@ -71,6 +71,14 @@ export function rateLimitText({ rate_limit: limit }: WebhookDocument): string {
   return `${perSecond}${limit.max_concurrency} concurrent`;
 }
 
+/** Formats the number of pending deliveries: "1 pending delivery", "1,000 or more pending deliveries". */
+export function pendingText(health: HealthDocument | undefined): string {
+  const count = health?.unfinished ?? 0;
+  if (count === 0) return 'no pending deliveries';
+  if (count === 1) return '1 pending delivery';
+  return `${count >= 1_000 ? '1,000 or more' : count} pending deliveries`;
+}
+
 export type HealthDocument = ReturnType<typeof healthDocument>;
 
 /** Returns the health of endpoints, keyed by webhook ID. */
@@ -103,12 +111,16 @@ function healthDocument(health: WebhookHealth) {
 }
 
 function windowDocument(window: WebhookHealth['windows'][number] | undefined) {
-  const { delivered = 0n, retried = 0n, failed = 0n, p50Ms = 0, p95Ms = 0, errors = [] } = window ?? {};
+  const { delivered = 0n, retried = 0n, failed = 0n, ended = 0n, canceled = 0n } = window ?? {};
+  const { p50Ms = 0, p95Ms = 0, errors = [] } = window ?? {};
   return {
     since: time(window?.startTime),
+    attempts: Number(delivered + retried + failed),
     delivered: Number(delivered),
     retried: Number(retried),
-    failed: Number(failed),
+    /** Deliveries, with a last attempt or without. */
+    failed: Number(failed + ended),
+    canceled: Number(canceled),
     p50_ms: p50Ms,
     p95_ms: p95Ms,
     errors: Object.fromEntries(errors.map((one) => [one.class, Number(one.count)])),
@@ -122,15 +134,18 @@ export function healthText(health: HealthDocument | undefined): string {
   return health.failing_since ? `failing since ${health.failing_since}` : 'ok';
 }
 
-/** Formats a window: "98.5 % of 200 attempts, p95 120 ms; 5xx 2, timeout 1". */
-export function windowText({ delivered, retried, failed, p95_ms: p95Ms, errors }: HealthDocument['last_hour']): string {
-  const attempts = delivered + retried + failed;
-  if (attempts === 0) return 'no attempts';
+/** Formats a window: "98.5 % of 200 attempts, p95 120 ms; 5xx 2, timeout 1; 3 deliveries failed, 1 canceled". */
+export function windowText(window: HealthDocument['last_hour']): string {
+  const { attempts, delivered, failed, canceled, p95_ms: p95Ms, errors } = window;
   const wrong = Object.entries(errors).map(([name, count]) => `${name} ${count}`);
   const rate = Math.floor((delivered / attempts) * 1000) / 10;
   return [
-    `${rate} % of ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, p95 ${Math.round(p95Ms)} ms`,
+    attempts === 0
+      ? 'no attempts'
+      : `${rate} % of ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, p95 ${Math.round(p95Ms)} ms`,
     wrong.join(', '),
+    failed + canceled > 0 &&
+      `${failed} ${failed === 1 ? 'delivery' : 'deliveries'} failed${canceled > 0 ? `, ${canceled} canceled` : ''}`,
   ]
     .filter(Boolean)
     .join('; ');

@@ -1,4 +1,5 @@
 import { RmsError } from '@rms/errors';
+import { isId } from '@rms/ids';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import type { Pages } from './pages.ts';
 import type { Services } from './services.ts';
@@ -145,15 +146,16 @@ async function* everyWorkspace({ workspaces }: Pick<Services, 'workspaces'>): As
   } while (pageToken !== '');
 }
 
-/** Finds a workspace by ID or name, also one that is being deleted. Throws if several have the name. */
+/** Finds a workspace by ID or name, by default also one that is being deleted. Throws if several have the name. */
 export async function workspaceNamed(
   { workspaces }: Pick<Services, 'workspaces'>,
   nameOrId: string,
+  includeDeleting = true,
 ): Promise<Workspace> {
   const named: Workspace[] = [];
   let pageToken = '';
   do {
-    const page = await workspaces.listWorkspaces({ pageToken, includeDeleting: true });
+    const page = await workspaces.listWorkspaces({ pageToken, includeDeleting });
     const found = page.workspaces.find(({ id }) => id === nameOrId);
     if (found) return found;
     named.push(...page.workspaces.filter(({ name }) => name === nameOrId));
@@ -166,9 +168,11 @@ export async function workspaceNamed(
   throw new Error(`${named.length} workspaces have the name "${nameOrId}". Give the ID: ${ids.join(', ')}`);
 }
 
-async function existing({ workspaces }: Pick<Services, 'workspaces'>, workspaceId: string): Promise<string> {
-  await workspaces.getWorkspace({ workspaceId });
-  return workspaceId;
+/** Returns the ID of a workspace that is named by its ID or its name. Throws `not_found` if it does not exist. */
+export async function existing(services: Pick<Services, 'workspaces'>, nameOrId: string): Promise<string> {
+  if (!isId('ws', nameOrId)) return (await workspaceNamed(services, nameOrId, false)).id;
+  await services.workspaces.getWorkspace({ workspaceId: nameOrId });
+  return nameOrId;
 }
 
 /** Returns the oldest workspaces. `only` is set if there are no others. Throws if no workspace exists. */

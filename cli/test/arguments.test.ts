@@ -77,6 +77,31 @@ test('a table aligns its columns with their headings', () => {
   ).toBe('ID     NAME\nkey_1  a\nk      long name');
 });
 
+test.each([
+  ['wide characters', 'キー', 4],
+  ['full-width forms', 'ＡＢ', 4],
+  ['decomposed accents', 'e\u0301a', 2],
+  ['stacked marks', 'ก\u0e34\u0e48', 1],
+  ['an emoji of several code points', '👩‍👩‍👧', 2],
+  ['a flag', '🇮🇳', 2],
+  ['right-to-left text', 'שלום', 4],
+  ['characters without width', 'a\u200bb\u00ad', 2],
+  ['control characters, which are replaced', 'a\u001b[31m\u202e', 7],
+])('a table is aligned with %s', (_, name, width) => {
+  const [heading, row, other] = table(
+    ['NAME', 'ID'],
+    [
+      [name, 'key_1'],
+      ['eight888', 'key_2'],
+    ],
+  ).split('\n');
+  expect([heading, row, other]).toEqual([
+    'NAME      ID',
+    `${harmless(name)}${' '.repeat(8 - width)}  key_1`,
+    'eight888  key_2',
+  ]);
+});
+
 test('control characters are replaced; line breaks and tabs are kept', () => {
   expect(harmless('a\tb\n\u001b[31m\u009b\r\u202ec')).toBe('a\tb\n\ufffd[31m\ufffd\ufffd\ufffdc');
 });

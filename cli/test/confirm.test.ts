@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { confirmByName } from '../src/confirm.ts';
+import { confirmByName, confirmConsequence } from '../src/confirm.ts';
 
 const consequence = 'This deletes the workspace.';
 const name = 'acme';
@@ -41,5 +41,26 @@ describe('the confirmation by name', () => {
   test('without a terminal, --confirm is required', async () => {
     const confirmed = confirmByName({ consequence, name, given: undefined }, usage, terminal('acme\n', false));
     await expect(confirmed).rejects.toThrow('without a terminal, --confirm NAME is required');
+  });
+});
+
+describe('the confirmation of a consequence', () => {
+  test.each(['y\n', 'Yes\n'])('continues after %j on the terminal', async (typed) => {
+    const tty = terminal(typed);
+    await confirmConsequence(consequence, {}, tty);
+    expect(tty.output.read()).toContain(`${consequence}\nContinue? (y/N) `);
+  });
+
+  test.each(['n\n', '\n', 'yesterday\n', ''])('typing %j changes nothing', async (typed) => {
+    await expect(confirmConsequence(consequence, {}, terminal(typed))).rejects.toThrow('Nothing was changed.');
+  });
+
+  test.each([
+    ['without a terminal', {}, false],
+    ['with --yes', { yes: true }, true],
+  ])('%s, the consequence is shown without a question', async (_, options, isTTY) => {
+    const tty = terminal('', isTTY);
+    await confirmConsequence(consequence, options, tty);
+    expect(tty.output.read()).toBe(`rms: ${consequence}\n`);
   });
 });

@@ -75,6 +75,15 @@ describe('rms keys', () => {
     ]);
   });
 
+  test('update --expires changes and removes the expiry', async () => {
+    const { id } = await create();
+    const nowMs = Date.now();
+    const { expires_at: expiresAt } = await services.json('keys', 'update', id, '--expires', '30d');
+    expect(Math.abs(Date.parse(expiresAt) - nowMs - 30 * 86_400_000)).toBeLessThan(60_000);
+    expect(await services.json('keys', 'update', id, '--expires', 'never')).toMatchObject({ expires_at: null });
+    expect(await services.rms('keys', 'update', id, '--expires', 'tomorrow')).toMatchObject({ code: 2 });
+  });
+
   test('revoke disables a key, and list shows it without its value', async () => {
     const { id, key } = await create();
     expect(await services.json('keys', 'revoke', id)).toMatchObject({ id, revoked_at: expect.any(String) });

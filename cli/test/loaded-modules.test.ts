@@ -37,7 +37,7 @@ describe('rms loads only the modules that the command line requires', () => {
   ])('%s: loads the commands of the group, and no RPC library', async (_, args) => {
     const modules = await modulesOf(...args);
     expect(commandsIn(modules).sort()).toEqual(
-      ['plans-list', 'plans-set', 'plans'].map((name) => `cli/src/commands/${name}.ts`),
+      ['plans-delete', 'plans-list', 'plans-set', 'plans'].map((name) => `cli/src/commands/${name}.ts`),
     );
     expect(modules.filter((path) => rpc.test(path))).toEqual([]);
   });

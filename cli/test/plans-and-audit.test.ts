@@ -47,8 +47,13 @@ describe('rms plans and rms audit', () => {
     expect(await put('gold')).toMatchObject({ id, plan: 'gold' });
     expect(await planOf()).toBe('gold');
     expect((await services.rms('workspaces', 'list')).stdout).toMatch(new RegExp(`${id} +w +gold +active\n`));
+    expect(await services.rms('plans', 'delete', 'gold')).toMatchObject({
+      code: 1,
+      stderr: 'rms: 1 workspace has the plan "gold". Set another plan first.\n',
+    });
     expect(await put('none')).toMatchObject({ id, plan: null });
     expect(await planOf()).toBeNull();
+    expect(await services.json('plans', 'delete', 'gold')).toEqual({ name: 'gold' });
   });
 
   test.each([
@@ -59,7 +64,7 @@ describe('rms plans and rms audit', () => {
     [['plans', 'set', 'p', '--quota', '-1'], 2, '0 means no limit'],
     [['plans', 'set'], 2, 'name'],
     [['workspaces', 'plan', 'ws_none', '--plan', 'none'], 1, 'There is no workspace "ws_none"'],
-    [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no plan "unheard-of"'],
+    [['workspaces', 'plan', 'ws_none', '--plan', 'unheard-of'], 1, 'There is no workspace "ws_none"'],
     [['workspaces', 'plan', 'ws_none'], 2, '--plan'],
     [['workspaces', 'plan', 'ws_none', '--plan', ''], 2, 'is empty'],
     [['audit', '--workspace', 'ws_none'], 1, 'There is no workspace "ws_none"'],

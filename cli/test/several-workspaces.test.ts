@@ -77,6 +77,19 @@ describe('rms on an installation with two workspaces', () => {
     expect(data.map(({ id }: { id: string }) => id)).toEqual(deliveries);
   });
 
+  test('a workspace is named by its name or its ID', async () => {
+    const { id, name } = await services.json('workspaces', 'create', '--name', 'Only one of this name');
+    for (const named of [id, name]) {
+      expect((await services.json('webhooks', 'list', '--workspace', named)).data).toEqual([]);
+      expect(await services.json('workspaces', 'plan', named, '--plan', 'none')).toMatchObject({ id });
+    }
+    await services.json('workspaces', 'delete', name);
+    expect(await services.rms('keys', 'list', '--workspace', 'No such name')).toMatchObject({
+      code: 1,
+      stderr: 'rms: There is no workspace "No such name".\n',
+    });
+  });
+
   test('an ID that no workspace has is an error that repeats it', async () => {
     const id = newId('wh');
     expect(await services.rms('webhooks', 'disable', id)).toMatchObject({

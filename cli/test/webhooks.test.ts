@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { startServices, type TestServices } from './support.ts';
@@ -25,6 +26,16 @@ describe('rms webhooks and trace', () => {
   });
 
   const setUp = () => subscribe(services, receiver);
+  /** Queues deliveries that have failed once, and are attempted again in an hour. */
+  const queue = async (
+    { workspaceId, setRetries, untilInStatus }: Awaited<ReturnType<typeof setUp>>,
+    count: number,
+  ) => {
+    receiver.respondWith(500);
+    await setRetries(5, 3_600_000);
+    await services.publish(workspaceId, newId('req'), ...Array.from({ length: count }, () => newId('evt')));
+    await untilInStatus(DeliveryStatus.RETRYING, count);
+  };
 
   test('list shows the webhooks of both environments', async () => {
     const { workspaceId, id, json, rms } = await setUp();
@@ -53,6 +64,35 @@ describe('rms webhooks and trace', () => {
     expect(health).toMatchObject({ unfinished: 0, open_circuit: { next_probe_at: null }, last_hour: { delivered: 0 } });
     expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +open since 2/m);
     expect((await rms('webhooks', 'list')).stdout).toContain(`circuit open since ${health.open_circuit.since}`);
+  });
+
+  test('disable and delete name the pending deliveries that fail, before they fail', async () => {
+    const subscription = await setUp();
+    const { id, json, rms } = subscription;
+    await queue(subscription, 2);
+    const disabled = await rms('webhooks', 'disable', id);
+    expect(disabled.stdout).toBe(`${id} is disabled\n`);
+    expect(disabled.stderr).toContain('Failing now: 2 pending deliveries (webhook_disabled).');
+    expect((await json('deliveries', 'list', '--webhook', id)).data).toMatchObject([
+      { status: 'failed', end_reason: 'webhook_disabled' },
+      { status: 'failed', end_reason: 'webhook_disabled' },
+    ]);
+    const deleted = await rms('webhooks', 'delete', id);
+    expect(deleted.stderr).toContain('Failing now: no pending deliveries (webhook_deleted).');
+    expect(await rms('webhooks', 'show', id)).toMatchObject({ code: 1 });
+  });
+
+  test('create prints the secret once; cancel ends a delivery', async () => {
+    const subscription = await setUp();
+    const { id, json, rms } = subscription;
+    const options = ['--environment', 'live', '--url', receiver.url, '--events', 'resource.created', '--ordered'];
+    const created = await json('webhooks', 'create', ...options);
+    expect(created).toMatchObject({ environment: 'live', ordered: true, secret: expect.stringMatching(/^whsec_/) });
+    expect(await json('webhooks', 'show', created.id)).not.toHaveProperty('secret');
+    await queue(subscription, 1);
+    const [{ id: delivery }] = (await json('deliveries', 'list', '--webhook', id)).data;
+    expect(await json('deliveries', 'cancel', delivery)).toMatchObject({ status: 'canceled', end_reason: 'canceled' });
+    expect(await rms('deliveries', 'cancel', delivery)).toMatchObject({ code: 1 });
   });
 
   test('retry-policy accepts fractions of seconds', async () => {

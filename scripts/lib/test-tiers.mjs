@@ -18,7 +18,11 @@ const complete = [
 
 /** Functions that start a process tree of `npm start`, each with the only fast files that may call it. */
 const startsTree = {
-  startStandalone: ['test/api/standalone.test.ts', 'test/api/standalone-crash.test.ts'],
+  startStandalone: [
+    'test/api/standalone.test.ts',
+    'test/api/standalone-crash.test.ts',
+    'standalone/test/ended-deliveries.test.ts',
+  ],
   npmStart: ['standalone/test/npm-start.test.ts'],
 };
 

@@ -62,7 +62,7 @@ export function openDataDir(setting: string): DataDir {
 }
 
 /**
- * Creates a folder and its missing parents. The recursive mode of mkdirSync() does not return for a folder in /proc
+ * Creates a folder that only its owner can enter, and its missing parents. The recursive mode of mkdirSync() does not return for a folder in /proc
  * (Node 24).
  */
 function makeFolder(path: string): void {
@@ -70,7 +70,7 @@ function makeFolder(path: string): void {
   for (let folder = path; !existsSync(folder); folder = dirname(folder)) missing.unshift(folder);
   for (const folder of missing) {
     try {
-      mkdirSync(folder);
+      mkdirSync(folder, folder === path ? { mode: 0o700 } : {});
     } catch (error) {
       // Another process may have created it.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -95,7 +95,7 @@ function lock(file: string, path: string): void {
   const building = `${file}.${randomUUID()}`;
   for (let tries = 0; tries < maxTries; tries += 1) {
     try {
-      writeFileSync(building, ours);
+      writeFileSync(building, ours, { mode: 0o600 });
       linkSync(building, file);
       return;
     } catch (error) {
@@ -114,7 +114,7 @@ function lock(file: string, path: string): void {
     lock(successor, path);
     try {
       if (readIfExists(file) !== holder) continue;
-      writeFileSync(building, ours);
+      writeFileSync(building, ours, { mode: 0o600 });
       renameSync(building, file);
       return;
     } finally {

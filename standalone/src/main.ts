@@ -2,7 +2,6 @@ import { createLogger, readableLines } from '@rms/logging';
 import { runMain } from '@rms/service';
 import { describeSettings, readStartSettings } from '@rms/settings';
 import { startTracing } from '@rms/tracing';
-import { freeMemoryWhenIdle } from './idle-memory.ts';
 import { createStandalone } from './standalone.ts';
 
 // stdout shows the startup message with the keys. Logs go to stderr, and by default only warnings and errors. On a
@@ -14,7 +13,6 @@ const logAt =
   (name: string) =>
     createLogger({ name, level, levelFile, destination });
 
-freeMemoryWhenIdle();
 await runMain(
   () => {
     const settings = readStartSettings(process.env);

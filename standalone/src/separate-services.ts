@@ -8,6 +8,8 @@ import type { Service } from '@rms/service';
 import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/settings';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkEncryptionKey } from './check-encryption-key.ts';
+import { checkPorts, type OwnAddress, publicAddresses } from './check-ports.ts';
 import { checkConfigs } from './configs.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
@@ -44,16 +46,15 @@ export function createSeparateServices(
     void service.ended.then((how) => fail(new Error(`${name} ${how}; stopping the others`)));
   };
   const runGrpc = (name: string, address: string, env: NodeJS.ProcessEnv) => {
-    const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(address) ?? [];
-    return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: port }, () => isServing(address, security));
+    const { host, port } = splitAddress(address);
+    return run(name, { ...env, GRPC_HOST: host, GRPC_PORT: `${port}` }, () => isServing(address, security));
   };
 
-  /** Returns the METRICS_ADDRESS of a service: the given port for the gateway, the next ports in `metricsOrder`. */
   const metricsOf = (name: (typeof metricsOrder)[number]): NodeJS.ProcessEnv => {
-    const address = settings.METRICS_ADDRESS;
+    const address = metricsAddresses(settings)[metricsOrder.indexOf(name)];
     if (!address) return {};
     const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-    return { METRICS_ADDRESS: `${host}:${address.port + metricsOrder.indexOf(name)}` };
+    return { METRICS_ADDRESS: `${host}:${address.port}` };
   };
 
   return {
@@ -66,8 +67,11 @@ export function createSeparateServices(
       checkConfigs(settings);
       const dataDir = openDataDir(settings.DATA_DIR);
       stops.push(() => dataDir.release());
+      await checkPorts([...publicAddresses(settings), ...grpcAddresses(settings), ...metricsAddresses(settings)]);
       await migrateAll(settings, log);
-      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = encryptionKeys(settings, dataDir.path);
+      const keys = encryptionKeys(settings, dataDir.path);
+      const { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS } = keys;
+      await checkEncryptionKey({ ...settings, ...keys }, log);
       const env = { ENCRYPTION_KEY, ENCRYPTION_KEY_PREVIOUS: ENCRYPTION_KEY_PREVIOUS.join(',') };
       const EMAIL_DIR = settings.EMAIL_DIR || join(dataDir.path, 'emails');
       const addresses = {
@@ -105,6 +109,25 @@ export function createSeparateServices(
       return stopping;
     },
   };
+}
+
+function splitAddress(address: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(address) ?? [];
+  return { host, port: Number(port) };
+}
+
+function grpcAddresses(settings: Settings): OwnAddress[] {
+  const names = ['AUTH_ADDRESS', 'ALERTS_ADDRESS', 'WEBHOOKS_ADDRESS', 'RESOURCES_ADDRESS'] as const;
+  return names.map((setting) => {
+    const { host, port } = splitAddress(settings[setting] ?? '');
+    return { setting, host: host.replace(/^\[|\]$/g, ''), port };
+  });
+}
+
+/** Returns the metrics addresses of the services: METRICS_ADDRESS, and the next ports, in `metricsOrder`. */
+function metricsAddresses({ METRICS_ADDRESS: first }: Settings): OwnAddress[] {
+  if (!first) return [];
+  return metricsOrder.map((_, i) => ({ setting: 'METRICS_ADDRESS', host: first.host, port: first.port + i }));
 }
 
 async function untilReady(service: ServiceProcess, ready: () => Promise<boolean>): Promise<void> {

@@ -16,6 +16,8 @@ import type { Settings, ShownSetting } from '@rms/settings';
 import { createWebhooks, createWebhooksContext } from '@rms/webhooks';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
+import { checkEncryptionKey } from './check-encryption-key.ts';
+import { checkPorts, publicAddresses } from './check-ports.ts';
 import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
@@ -63,6 +65,8 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     checkConfigs(given);
     const dataDir = openDataDir(given.DATA_DIR);
     stops.push(() => dataDir.release());
+    const { METRICS_ADDRESS: metricsAt } = given;
+    await checkPorts([...publicAddresses(given), ...(metricsAt ? [{ setting: 'METRICS_ADDRESS', ...metricsAt }] : [])]);
     const own = {
       ...encryptionKeys(given, dataDir.path),
       GRPC_TOKEN: given.GRPC_TOKEN || makeToken(),
@@ -77,6 +81,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const DATABASE_URL = given.DATABASE_URL || (await startPostgres(dataDir.path));
     const settings: Settings = { ...given, ...own, DATABASE_URL, DATABASE_POOL_SIZE: poolSizeOf(given) };
     await migrateAll(settings, log);
+    await checkEncryptionKey(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
     if (bus.bus) stops.push(consumeDeadLetters(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));
@@ -154,6 +159,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const postgres = await startEmbeddedPostgres({
       dataDir,
       password: keepSecret(join(dataDir, 'postgres.password')),
+      settings: { max_locks_per_transaction: `${locksOf(given)}` },
       log,
     });
     // If the process exits without stop(), PostgreSQL is terminated too.
@@ -183,6 +189,14 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
       return stopping;
     },
   };
+}
+
+/**
+ * Locks per transaction for the daily partitions; see `checkLocks` in packages/db. More than the default of PostgreSQL
+ * are needed only for a long retention, because they add memory.
+ */
+function locksOf({ LOG_RETENTION_DAYS, REQUEST_LOG_DAYS }: Settings): number {
+  return Math.max(64, LOG_RETENTION_DAYS, REQUEST_LOG_DAYS);
 }
 
 /** Each connection is a process of the embedded PostgreSQL; more connections add memory but no throughput. */

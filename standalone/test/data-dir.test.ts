@@ -57,6 +57,24 @@ describe('The data directory', () => {
     openDataDir(path).release();
   });
 
+  test('and its files are closed to other users, whatever the umask is', () => {
+    const umask = process.umask(0);
+    try {
+      const path = join(folder, 'a', 'b');
+      const dataDir = openDataDir(path);
+      dataDir.writeServices({});
+      const modeOf = (file: string) => statSync(file).mode & 0o777;
+      expect(modeOf(path)).toBe(0o700);
+      expect(readdirSync(path).map((file) => [file, modeOf(join(path, file))])).toEqual([
+        ['lock', 0o600],
+        ['services.json', 0o600],
+      ]);
+      dataDir.release();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
   test.each(['/proc/rms-data', '/proc/rms-data/a/b', '/dev/null/a'])(
     '%s cannot be created: one line, in bounded time',
     (path) => {

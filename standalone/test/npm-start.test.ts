@@ -5,8 +5,18 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { localServices, startCommands } from '@rms/testkit';
+import { localServices, startCommands, waitUntil } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, type Start } from './npm-start.ts';
+
+interface Account {
+  readonly csrf_token: string;
+  readonly user: { readonly email: string };
+  readonly workspaces: readonly { readonly id: string }[];
+}
+
+interface Timeline {
+  readonly steps: readonly { readonly what: string }[];
+}
 
 /** The gRPC status UNAUTHENTICATED. */
 const unauthenticated = 16;
@@ -33,16 +43,46 @@ describe('npm start', () => {
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(await page.text()) ?? [];
     expect((await fetch(new URL(script ?? '', url))).status).toBe(200);
 
-    const signIn = await fetch(`${url}/api/sign-in`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Origin: url, 'Sec-Fetch-Site': 'same-origin' },
-      body: JSON.stringify({ email: 'owner@localhost', password }),
-    });
-    expect(signIn.status).toBe(200);
-    const [cookie = ''] = signIn.headers.getSetCookie();
-    const account = await fetch(`${url}/api/account`, { headers: { Cookie: cookie.split(';')[0] ?? '' } });
-    expect(await account.json()).toMatchObject({ user: { email: 'owner@localhost' } });
+    const { account } = await signIn(password);
+    expect(account).toMatchObject({ user: { email: 'owner@localhost' } });
     expect((await fetch(`${url}/api/account`)).status).toBe(401);
+  });
+
+  test('records every change of a user in the request log', async () => {
+    const { send, account } = await signIn((await running.ready()).password);
+    const base = `/api/workspaces/${account.workspaces[0]?.id}/live`;
+    const changes: [requestId: string, method: string, status: number][] = [];
+    const change = async (method: string, path: string, body?: object) => {
+      const response = await send(method, `${base}${path}`, body);
+      changes.push([response.headers.get('x-request-id') ?? '', method, response.status]);
+      return response.status === 204 ? undefined : response.json();
+    };
+    for (const number of [1, 2, 3]) {
+      const created = { name: `Resource ${number}`, type: null, metadata: {}, idempotency_key: `change-${number}` };
+      const { id } = (await change('POST', '/resources', created)) as { id: string };
+      await change('DELETE', `/resources/${id}`);
+    }
+    await change('POST', '/keys', {
+      name: 'ci',
+      scope: 'read',
+      expires_at: null,
+      allowed_ips: [],
+      rate_limit_requests: null,
+    });
+    await change('DELETE', '/resources/res_missing');
+    for (const [requestId, method, status] of changes) {
+      const steps = await waitUntil(
+        async () => {
+          const { steps } = (await (await send('GET', `${base}/requests?id=${requestId}`)).json()) as Timeline;
+          return steps.some(({ what }) => what.startsWith('responded')) && steps;
+        },
+        { what: `${method} ${requestId} in the request log` },
+      );
+      const texts = steps.map(({ what }) => what);
+      expect(texts[0]).toMatch(new RegExp(`^${method} /api/.*, by owner@localhost$`));
+      expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^responded ${status}\\b`)));
+    }
+    expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([200, 204, 404]));
   });
 
   test('serves gRPC only to callers that can read services.json; rms is one', async () => {
@@ -71,4 +111,21 @@ describe('npm start', () => {
     await commands.stop();
     expect([code, stdout]).toEqual([0, expect.stringContaining('owner@localhost')]);
   });
+
+  /** Signs in as owner@localhost. */
+  async function signIn(password = '') {
+    const headers = { 'Content-Type': 'application/json', Origin: url, 'Sec-Fetch-Site': 'same-origin' };
+    const body = JSON.stringify({ email: 'owner@localhost', password });
+    const signedIn = await fetch(`${url}/api/sign-in`, { method: 'POST', headers, body });
+    expect(signedIn.status).toBe(200);
+    const Cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const account = (await (await fetch(`${url}/api/account`, { headers: { Cookie } })).json()) as Account;
+    const send = (method: string, path: string, sent?: object) =>
+      fetch(url + path, {
+        method,
+        headers: { Cookie, ...(method === 'GET' ? {} : { ...headers, 'X-CSRF-Token': account.csrf_token }) },
+        ...(sent ? { body: JSON.stringify(sent) } : {}),
+      });
+    return { account, send };
+  }
 });

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { programEnv } from '@rms/testkit';
+import { freePort, programEnv } from '@rms/testkit';
 import { openDataDir } from '../src/data-dir.ts';
 
 describe('a refused start', () => {
@@ -13,8 +15,8 @@ describe('a refused start', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** Runs the program of npm start. */
-  const start = (env: Readonly<Record<string, string>>) => {
-    const main = join(import.meta.dirname, '../src/main.ts');
+  const start = (env: Readonly<Record<string, string>>, program = 'main.ts') => {
+    const main = join(import.meta.dirname, '../src', program);
     const { status, stdout, stderr } = spawnSync(process.execPath, [main], {
       env: programEnv({ DATA_DIR: join(folder, 'data'), ...env }),
       timeout: 60_000,
@@ -37,6 +39,31 @@ describe('a refused start', () => {
     expect([status, stdout, stderr.trimEnd().split('\n').length]).toEqual([1, '', 1]);
     expect(stderr).toMatch(message);
     expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+
+  test('with a port in use names the setting, also of npm run start:services', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const free = { PORT: `${await freePort()}`, SANDBOX_PORT: `${await freePort()}` };
+    const message = `port ${port} is in use; stop the program that listens on it, or choose another port\n`;
+    expect(start({ ...free, DASHBOARD_PORT: `${port}` })).toMatchObject({
+      status: 1,
+      stderr: `rms: DASHBOARD_PORT: ${message}`,
+    });
+    const stores = {
+      DATABASE_URL: 'postgres://127.0.0.1:1/rms',
+      REDIS_URL: 'redis://127.0.0.1:1',
+      KAFKA_BROKERS: '127.0.0.1:1',
+    };
+    const services = {
+      ...free,
+      ...stores,
+      DASHBOARD_PORT: `${await freePort()}`,
+      WEBHOOKS_ADDRESS: `127.0.0.1:${port}`,
+    };
+    expect(start(services, 'main-services.ts').stderr).toBe(`rms: WEBHOOKS_ADDRESS: ${message}`);
+    other.close();
   });
 
   test('names the wrong setting also while another start runs, and changes nothing in its folder', () => {

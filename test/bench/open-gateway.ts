@@ -5,6 +5,7 @@ import { create } from '@bufbuild/protobuf';
 import { parseCidrs } from '@rms/cidr';
 import { Environment, PrincipalSchema, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { readSettings } from '@rms/settings';
+import { BodyBudget } from '../../packages/http/src/body-budget.ts';
 import { listen } from '../../packages/http/src/listener.ts';
 import { createApp } from '../../services/gateway/src/app.ts';
 import { createBackend } from '../../services/gateway/src/backend/backend.ts';
@@ -43,15 +44,17 @@ const handle = createApp({
   probes: createProbes(context),
   countRequest: createRequestMetrics(context.metrics).countRequests('live', paths),
   requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),
+  bodies: new BodyBudget(),
   log: context.log,
 });
-const { host, livePort: port, maxConnections, trustedProxies, keepAliveMs } = config;
+const { host, livePort: port, maxConnections, maxHeadersKib, trustedProxies, keepAliveMs } = config;
 const { address } = await listen({
   host,
   port,
   handle,
   maxConnections,
   maxConnectionsPerAddress: 0,
+  maxHeadersKib,
   trustedProxies,
   keepAliveMs,
   log: context.log,

@@ -1,5 +1,6 @@
 // npm run bench -- [name …] [--json] [--quick]: runs benchmarks. Each prints a table; --json prints one JSON document
 // instead.
+// npm run bench -- compare --base REF [--json] [--quick]: compares the working tree with a commit.
 import { parseArgs } from 'node:util';
 import { ensureNode } from '../../scripts/lib/node.mjs';
 import { endDescendants } from './processes.mjs';
@@ -27,11 +28,20 @@ const benchmarks = [
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
+  options: {
+    base: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
 });
-const unknown = positionals.filter((name) => !benchmarks.includes(name));
+const known = [...benchmarks, 'compare'];
+const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`Unknown benchmark: ${unknown.join(', ')}. Known: ${benchmarks.join(', ')}.`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Known: ${known.join(', ')}.`);
+  process.exit(2);
+}
+if (positionals.includes('compare') && !values.base) {
+  console.error('compare needs a commit, for example: npm run bench -- compare --base main');
   process.exit(2);
 }
 
@@ -39,7 +49,7 @@ const results = {};
 for (const name of positionals.length > 0 ? positionals : benchmarks) {
   const { run } = await import(`./${name}.mjs`);
   console.error(`${name} …`);
-  const result = await run({ quick: values.quick }).catch(fail);
+  const result = await run({ quick: values.quick, base: values.base }).catch(fail);
   results[name] = result;
   if (!values.json) print(name, result);
 }

@@ -1,7 +1,17 @@
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { linkOfEmail } from './emails.ts';
-import { Environment, openWorld, Role, reloadUntil, signIn, startMs, type TestUser, type World } from './support.ts';
+import {
+  copiedText,
+  Environment,
+  openWorld,
+  Role,
+  reloadUntil,
+  signIn,
+  startMs,
+  type TestUser,
+  type World,
+} from './support.ts';
 
 const password = 'a password of twelve and more';
 
@@ -33,7 +43,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
     // Without an SMTP server, the inviter gets the link, once.
     await dialog.getByRole('button', { name: 'Copy link' }).click();
-    const link = await page.evaluate<string>('navigator.clipboard.readText()');
+    const link = await copiedText(world, page);
     expect(new URL(link).pathname + new URL(link).hash).toBe(
       await emailLink('new.person@example.com', /^\/invitation#/),
     );

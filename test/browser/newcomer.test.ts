@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { linkIn } from './emails.ts';
-import { openWorld, reloadUntil, signIn, startMs, type World } from './support.ts';
+import { copiedText, openWorld, reloadUntil, signIn, startMs, type World } from './support.ts';
 
 const events = 5;
 
@@ -50,7 +50,7 @@ describeWith('chromium', 'A newcomer with only the README', () => {
     await dialog.getByLabel('write').check();
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('button', { name: 'Copy key' }).click();
-    const key = await page.evaluate<string>('navigator.clipboard.readText()');
+    const key = await copiedText(world, page);
     await dialog.getByRole('button', { name: 'I have saved it' }).click();
     const callApi = (init: RequestInit = {}) =>
       fetch(`${printed('live')}/v1/resources`, {

@@ -149,7 +149,7 @@ describeWith('chromium', 'A workspace in use', () => {
         .context()
         .browser()
         ?.newContext({
-          baseURL: world.standalone.dashboardUrl,
+          baseURL: world.origin,
           viewport: { width: 360, height: 740 },
           hasTouch: true,
           colorScheme,

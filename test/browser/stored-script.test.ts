@@ -220,7 +220,7 @@ describeWith('chromium', 'User-provided content', () => {
       await signIn(outsider, owner);
       await outsider.getByRole('heading', { level: 1 }).waitFor();
       await outsider.waitForURL((url) => url.pathname !== '/sign-in');
-      expect(new URL(outsider.url()).origin).toBe(world.standalone.dashboardUrl);
+      expect(new URL(outsider.url()).origin).toBe(world.origin);
       await outsider.close();
     }
     const outsider = await world.open();

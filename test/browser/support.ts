@@ -13,6 +13,11 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 /** The whole service, with browsers on its dashboard. */
 export interface World {
   readonly standalone: Standalone;
+  /**
+   * Origin of the dashboard in the browsers: HTTP with a host name, where browsers offer fewer interfaces than over HTTPS
+   * or on loopback (`standalone.dashboardUrl`).
+   */
+  readonly origin: string;
   readonly workspaceId: string;
   /** Creates a user with this role in the workspace. */
   newUser(name: string, role: Role): Promise<TestUser>;
@@ -30,6 +35,8 @@ export interface TestUser {
   readonly password: string;
 }
 
+/** Name of the dashboard's host in the browsers. */
+const host = 'rms.test';
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -38,6 +45,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--no-proxy-server',
+  `--host-resolver-rules=MAP ${host} 127.0.0.1`,
 ];
 /** Time limit for starting all services and a browser, possibly while another suite starts them too. */
 export const startMs = 180_000;
@@ -62,10 +71,11 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
   const { workspaces: all } = await workspaces.listWorkspaces({ pageSize: 1 });
   const workspaceId = all[0]?.id ?? '';
   const browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: flags });
-  const contexts: BrowserContext[] = [];
+  const origin = standalone.dashboardUrl.replace('127.0.0.1', host);
   const consoleErrors: string[] = [];
   return {
     standalone,
+    origin,
     workspaceId,
     consoleErrors,
     async newUser(name, role) {
@@ -83,10 +93,9 @@ export async function openWorld(env: Readonly<Record<string, string>> = {}): Pro
       return keyValue;
     },
     async open(newUser, width = 1280) {
-      const context = await newContext(browser, standalone.dashboardUrl, width);
-      contexts.push(context);
+      const context = await newContext(browser, origin, width);
       const page = await context.newPage();
-      watch(page, standalone.dashboardUrl, consoleErrors);
+      watch(page, [origin, standalone.dashboardUrl], consoleErrors);
       await page.goto('/');
       if (newUser) {
         await signIn(page, newUser);
@@ -109,7 +118,7 @@ async function newContext(browser: Browser, baseURL: string, width: number): Pro
   return context;
 }
 
-function watch(page: Page, dashboardUrl: string, consoleErrors: string[]): void {
+function watch(page: Page, origins: readonly string[], consoleErrors: string[]): void {
   page.on('pageerror', ({ message }) => void consoleErrors.push(`script: ${message}`));
   page.on('dialog', (dialog) => void consoleErrors.push(`an injected script ran: ${dialog.message()}`));
   page.on('console', (message) => {
@@ -120,7 +129,7 @@ function watch(page: Page, dashboardUrl: string, consoleErrors: string[]): void 
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(dashboardUrl) && !url.startsWith('data:')) consoleErrors.push(`requested ${url}`);
+    if (![...origins, 'data:'].some((start) => url.startsWith(start))) consoleErrors.push(`requested ${url}`);
   });
 }
 
@@ -142,6 +151,16 @@ export async function reloadUntil(page: Page, wanted: Locator, what: string): Pr
     },
     { what },
   );
+}
+
+/** Returns the text in the clipboard, which only a page on loopback can read. */
+export async function copiedText({ standalone }: World, page: Page): Promise<string> {
+  const reader = await page.context().newPage();
+  await reader.goto(`${standalone.dashboardUrl}/icon.svg`);
+  const text = await reader.evaluate<string>('navigator.clipboard.readText()');
+  await reader.close();
+  await page.bringToFront();
+  return text;
 }
 
 /** Calls the back end as a page of a signed-in user does. */

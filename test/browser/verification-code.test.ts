@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
-import { Environment, openWorld, Role, startMs, type World } from './support.ts';
+import { copiedText, Environment, openWorld, Role, startMs, type World } from './support.ts';
 
 const snippets = join(import.meta.dirname, '..', '..', 'packages', 'signature', 'snippets');
 /** File of each language; packages/signature/test/snippets.test.ts runs them. */
@@ -26,13 +26,13 @@ describeWith('chromium', 'The verification code on the page', () => {
     await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await page.getByRole('button', { name: 'Copy secret' }).click();
-    const secret = await page.evaluate<string>('navigator.clipboard.readText()');
+    const secret = await copiedText(world, page);
     for (const [language, file] of Object.entries(files)) {
       await page.getByRole('tab', { name: language }).click();
       const title = language === 'curl' ? 'Signed test request with curl' : `Verification in ${language}`;
       const block = page.getByRole('group', { name: title });
       await block.getByRole('button', { name: 'Copy' }).click();
-      const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+      const copied = await copiedText(world, page);
       expect(copied).toBe(readFileSync(join(snippets, file), 'utf8'));
     }
     const response = await fetch(`${world.standalone.liveUrl}/v1/resources`, {

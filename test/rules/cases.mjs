@@ -284,4 +284,11 @@ export const cases = [
     fires: [calls('2xx', '0+90x60'), calls('5xx', '0+10x60')],
     quiet: [calls('2xx', '0+97x60'), calls('5xx', '0+3x60'), calls('4xx', '0+50x60')],
   },
+  {
+    alert: 'RmsRequestRecordsLost',
+    labels: { service: 'dashboard' },
+    atMinutes: 30,
+    fires: [`rms_request_records_lost_total{${pod},service="dashboard"} 0+1x60`],
+    quiet: [`rms_request_records_lost_total{${pod},service="dashboard"} 7x60`],
+  },
 ];

@@ -41,6 +41,11 @@ export const allowed: readonly Allowed[] = [
     reason: 'an operator deletes a workspace; a pending marker exists for milliseconds while Redis responds',
   },
   {
+    source: 'services/auth/src/plan/plan-queries.ts',
+    text: 'from auth.workspaces where plan = $1',
+    reason: 'an operator deletes a plan',
+  },
+  {
     source: 'services/auth/src/member/member-queries.ts',
     text: 'join auth.users on',
     reason:

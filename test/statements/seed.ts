@@ -179,6 +179,7 @@ function expressionOf({ schema, name: table }: Table, column: Column): string {
   if (type === 'json' || type === 'jsonb') return `'${name === 'attempts' ? '[]' : '{}'}'`;
   if (type.endsWith('[]')) return `'{1,2,3}'`;
   if (type.startsWith('timestamp')) return timeOf(table);
+  if (type === 'date') return `current_date - (g % 10)::integer`;
   return unique ? 'g' : 'g % 100';
 }
 

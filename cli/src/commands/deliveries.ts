@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { deliveriesCancelCommand } from './deliveries-cancel.ts';
 import { deliveriesCountCommand } from './deliveries-count.ts';
 import { deliveriesListCommand } from './deliveries-list.ts';
 import { deliveriesRedeliverCommand } from './deliveries-redeliver.ts';
@@ -11,6 +12,7 @@ export function define(deliveries: Command): void {
   deliveries.addCommand(deliveriesCountCommand());
   deliveries.addCommand(deliveriesShowCommand());
   deliveries.addCommand(deliveriesRedeliverCommand());
+  deliveries.addCommand(deliveriesCancelCommand());
   deliveries.addCommand(deliveriesReplayCommand());
   deliveries.addCommand(deliveriesReplayStatusCommand());
   deliveries.addCommand(deliveriesReplayCancelCommand());

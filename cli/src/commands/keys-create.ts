@@ -1,4 +1,4 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@rms/rpc';
 import type { Environment } from '@rms/tenant';
 import { toEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';

@@ -34,13 +34,18 @@ function tableOf(options: WorkspaceOptions, keys: readonly Listed<UsedKeyDocumen
   const rows = withWorkspaces(
     options,
     [
-      ...['ID', 'ENVIRONMENT', 'SCOPE', 'HINT', 'NAME', 'CREATED BY', 'LAST USED', 'FROM'],
+      ...['ID', 'ENVIRONMENT', 'SCOPE', 'HINT', 'NAME', 'CREATED BY', 'LAST USED', 'FROM', 'LAST REFUSED'],
       ...['ALLOWED FROM', 'RATE LIMIT', 'EXPIRES', 'STATE'],
     ],
     keys,
     keys.map((key) => [
       ...[key.id, key.environment, key.scope, key.hint ?? '', key.name, creatorText(key), key.last_used_at ?? ''],
-      ...[key.last_used_from ?? '', allowlistText(key.allowed_ips), rateLimitText(key.rate_limit_requests)],
+      ...[
+        key.last_used_from ?? '',
+        key.last_refused_at ?? '',
+        allowlistText(key.allowed_ips),
+        rateLimitText(key.rate_limit_requests),
+      ],
       ...[key.expires_at ?? '', stateOf(key)],
     ]),
   );

@@ -1,5 +1,6 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Command, Option } from 'commander';
-import { collect, keyLimitNumber, workspaceOption } from '../arguments.ts';
+import { collect, futureTime, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
@@ -10,6 +11,7 @@ interface Options {
   allowIp?: string[];
   anyIp?: boolean;
   rateLimit?: 'default' | bigint;
+  expires?: 'never' | Date;
   workspace?: string;
   json?: boolean;
 }
@@ -30,12 +32,17 @@ export function keysUpdateCommand(): Command {
       'requests per window, at most the limit of the plan; "default" for the limit of the plan',
       limitOrDefault,
     )
+    .option(
+      '--expires <time>',
+      'when the key expires: an ISO 8601 time, a duration from now ("30d"), or "never"',
+      expiryOrNever,
+    )
     .addOption(workspaceOption())
     .action((id: string, options: Options, command: Command) => {
-      const { name, rateLimit } = options;
+      const { name, rateLimit, expires } = options;
       const cidrs = options.anyIp ? [] : options.allowIp;
-      if (name === undefined && cidrs === undefined && rateLimit === undefined) {
-        command.error('error: nothing to change; give --name, --allow-ip, --any-ip or --rate-limit');
+      if ([name, cidrs, rateLimit, expires].every((value) => value === undefined)) {
+        command.error('error: nothing to change; give --name, --allow-ip, --any-ip, --rate-limit or --expires');
       }
       return withServices(['workspaces', 'keys', 'lookup'], async (services) => {
         const { key } = await services.keys.updateKey({
@@ -44,10 +51,15 @@ export function keysUpdateCommand(): Command {
           ...(name === undefined ? {} : { name }),
           ...(cidrs ? { allowedIps: { cidrs } } : {}),
           ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === 'default' ? {} : { requests: rateLimit } }),
+          ...(expires === undefined ? {} : { expiry: expires === 'never' ? {} : { time: timestampFromDate(expires) } }),
         });
         if (key) print(options, keyDocument(key), () => `Updated ${key.id}.`);
       });
     });
+}
+
+function expiryOrNever(text: string): 'never' | Date {
+  return text === 'never' ? text : futureTime(text);
 }
 
 function limitOrDefault(text: string): 'default' | bigint {

@@ -1,6 +1,6 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { idTime, isId } from '@rms/ids';
+import { timestampFromMs } from '@rms/rpc';
 import type { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { type EntryDocument, entryDocument } from '../audit.ts';
@@ -22,22 +22,23 @@ export function define(trace: Command): void {
         // An empty ID would match every request.
         if (requestId === '') throw new Error('The request ID must not be empty.');
         const workspaceId = await workspaceOfRequest(services, options, requestId);
-        const [known, unattributed, progress, { found }, changes] = await Promise.all([
-          workspaceId === undefined ? { requests: [] } : services.requests.listRequests({ workspaceId, requestId }),
-          // Requests without a valid key belong to no workspace.
-          services.requests.listRequests({ workspaceId: '', requestId }),
+        const [known, progress, { found }, changes] = await Promise.all([
+          workspaceId === undefined
+            ? { requests: [], leftOut: 0n }
+            : services.requests.listRequests({ workspaceId, requestId }),
           workspaceId === undefined ? { events: [] } : services.events.listEventsOfRequest({ workspaceId, requestId }),
           workspaceId === undefined
             ? { found: [] }
             : listDeliveries(services, { workspaceId, requestId }, Number.POSITIVE_INFINITY),
           changesOf(services, workspaceId, requestId),
         ]);
-        const requests = [...known.requests, ...unattributed.requests].map(requestDocument);
+        const requests = known.requests.map(requestDocument);
         const events = progress.events.map(eventProgressDocument);
         // Event IDs sort in causal order. Delivery IDs within a batch do not.
         const deliveries = found.map(deliveryDocument).sort((a, b) => compare(a.event_id + a.id, b.event_id + b.id));
         if (requests.length + events.length + deliveries.length + changes.length === 0) {
-          throw new Error(`No record of request "${requestId}".`);
+          const hint = known.leftOut > 0n ? ` ${known.leftOut} requests of the workspace were only counted.` : '';
+          throw new Error(`No record of request "${requestId}".${hint}`);
         }
         const traceIds = [...new Set([...requests, ...events].flatMap(({ trace_id }) => trace_id ?? []))];
         const timeline = timelineOf({ requests, events, deliveries, changes });

@@ -1,29 +1,65 @@
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
+import { confirmConsequence } from '../confirm.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { webhookDocument } from '../webhooks.ts';
-import { workspaceWith } from '../workspace.ts';
+import type { Services } from '../services.ts';
+import { healthsOf, pendingText, webhookDocument } from '../webhooks.ts';
+import { type WorkspaceOptions, workspaceWith } from '../workspace.ts';
+
+interface Options extends WorkspaceOptions {
+  yes?: boolean;
+  json?: boolean;
+}
 
 export function webhooksEnableCommand(): Command {
-  return statusCommand('enable', 'enable a webhook; it receives new events', WebhookStatus.ACTIVE);
+  return command('enable', 'enable a webhook; it receives new events').action((id: string, options: Options) =>
+    withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) =>
+      setStatus(
+        services,
+        { workspaceId: await workspaceIdOf(services, options, id), id },
+        WebhookStatus.ACTIVE,
+        options,
+      ),
+    ),
+  );
 }
 
 export function webhooksDisableCommand(): Command {
-  return statusCommand('disable', 'disable a webhook; its pending deliveries fail', WebhookStatus.DISABLED);
-}
-
-function statusCommand(name: string, about: string, status: WebhookStatus): Command {
-  return new Command(name)
-    .description(about)
-    .argument('<id>', 'webhook ID')
-    .addOption(workspaceOption())
-    .action((id: string, options: { workspace?: string; json?: boolean }) =>
+  return command('disable', 'disable a webhook; its pending deliveries fail, and new events are recorded as skipped')
+    .option('--yes', 'do not ask for confirmation')
+    .action((id: string, options: Options) =>
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
-        const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, status });
-        if (webhook) print(options, webhookDocument(webhook), () => `${id} is ${webhookDocument(webhook).status}`);
+        const workspaceId = await workspaceIdOf(services, options, id);
+        const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
+        if (webhook?.status === WebhookStatus.ACTIVE) {
+          const pending = pendingText((await healthsOf(services, workspaceId, [id])).get(id));
+          await confirmConsequence(
+            `This disables ${id} (${webhook.url}). Failing now: ${pending} (webhook_disabled). New events are recorded as ` +
+              'skipped. After the webhook is enabled again, both can be redelivered.',
+            options,
+          );
+        }
+        await setStatus(services, { workspaceId, id }, WebhookStatus.DISABLED, options);
       }),
     );
+}
+
+function command(name: string, about: string): Command {
+  return new Command(name).description(about).argument('<id>', 'webhook ID').addOption(workspaceOption());
+}
+
+function workspaceIdOf(services: Pick<Services, 'workspaces' | 'webhooksLookup'>, options: Options, id: string) {
+  return workspaceWith(services, options, [services.webhooksLookup], id);
+}
+
+async function setStatus(
+  { webhooks }: Pick<Services, 'webhooks'>,
+  ref: { readonly workspaceId: string; readonly id: string },
+  status: WebhookStatus,
+  options: Options,
+): Promise<void> {
+  const { webhook } = await webhooks.updateWebhook({ ...ref, status });
+  if (webhook) print(options, webhookDocument(webhook), () => `${ref.id} is ${webhookDocument(webhook).status}`);
 }

@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { durationsMs, secondsMs, wholeNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

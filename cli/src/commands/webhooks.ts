@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { webhooksClientCertificateCommand } from './webhooks-client-certificate.ts';
+import { webhooksCreateCommand } from './webhooks-create.ts';
+import { webhooksDeleteCommand } from './webhooks-delete.ts';
 import { webhooksDisableCommand, webhooksEnableCommand } from './webhooks-enable.ts';
 import { webhooksListCommand } from './webhooks-list.ts';
 import { webhooksOrderedCommand } from './webhooks-ordered.ts';
@@ -12,6 +14,7 @@ import { webhooksTestCommand } from './webhooks-test.ts';
 export function define(webhooks: Command): void {
   webhooks.addCommand(webhooksListCommand());
   webhooks.addCommand(webhooksShowCommand());
+  webhooks.addCommand(webhooksCreateCommand());
   webhooks.addCommand(webhooksRetryPolicyCommand());
   webhooks.addCommand(webhooksRateLimitCommand());
   webhooks.addCommand(webhooksOrderedCommand());
@@ -19,5 +22,6 @@ export function define(webhooks: Command): void {
   webhooks.addCommand(webhooksRotateSecretCommand());
   webhooks.addCommand(webhooksEnableCommand());
   webhooks.addCommand(webhooksDisableCommand());
+  webhooks.addCommand(webhooksDeleteCommand());
   webhooks.addCommand(webhooksTestCommand());
 }

@@ -3,17 +3,19 @@ import { withServices } from '../connect.ts';
 import { workspaceDocument } from '../documents.ts';
 import { noPlan } from '../plans.ts';
 import { print } from '../print.ts';
+import { existing } from '../workspace.ts';
 
 export function workspacesPlanCommand(): Command {
   return new Command('plan')
     .description('set the plan of a workspace')
-    .argument('<id>', 'workspace ID')
+    .argument('<name-or-id>', 'name or ID of the workspace')
     .requiredOption('--plan <name>', `name of the plan, or "${noPlan}" for the default limits`)
-    .action((workspaceId: string, options: { plan: string; json?: boolean }, command: Command) => {
+    .action((nameOrId: string, options: { plan: string; json?: boolean }, command: Command) => {
       // An empty name would mean no plan.
       if (options.plan === '') command.error(`error: give the name of a plan, or --plan ${noPlan}`);
       return withServices(['workspaces'], async (services) => {
         const plan = options.plan === noPlan ? '' : options.plan;
+        const workspaceId = await existing(services, nameOrId);
         const { workspace } = await services.workspaces.setWorkspacePlan({ workspaceId, plan });
         if (!workspace) return;
         print(options, workspaceDocument(workspace), () =>

@@ -6,6 +6,7 @@ export type ChangeAction =
   | 'workspace.plan_set'
   | 'workspace.deleted'
   | 'plan.set'
+  | 'plan.deleted'
   | 'key.created'
   | 'key.updated'
   | 'key.rolled'

@@ -4,14 +4,24 @@ import type { Environment } from '@rms/tenant';
 import { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
 import type { FieldChange } from './field-change.ts';
 import { harmlessDetails, harmlessName } from './field-changes.ts';
+import { takeAuditPace } from './pace.ts';
 
 /**
  * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
- * at all. Skips entries with an empty list of changes: the request changed nothing.
+ * at all. Skips entries with an empty list of changes: the request changed nothing. Throws `rate_limit_exceeded` if the
+ * workspace makes audited changes too fast.
+ * @param options.isPaced the caller has called takeAuditPace() for these entries
+ * @param options.always runs the statement even without entries, so that its duration does not tell whether there are any
  */
-export async function appendAudit(tx: Queryable, origin: AuditOrigin, given: readonly NewAuditEntry[]): Promise<void> {
+export async function appendAudit(
+  tx: Queryable,
+  origin: AuditOrigin,
+  given: readonly NewAuditEntry[],
+  { isPaced = false, always = false }: { readonly isPaced?: boolean; readonly always?: boolean } = {},
+): Promise<void> {
   const appended = given.filter(({ changes }) => changes === undefined || changes.length > 0);
-  if (appended.length === 0) return;
+  if (appended.length === 0 && !always) return;
+  if (!isPaced) await takeAuditPace(tx, origin, appended);
   const entries = appended.map(({ workspaceId, environment, action, target, changes, details }) => ({
     workspace_id: workspaceId,
     environment: environment ?? '',
@@ -44,6 +54,8 @@ export interface AuditFilter {
   readonly action: string;
   /** Matches entries of this environment, and entries that concern both. */
   readonly environment?: Environment | undefined;
+  /** Leaves out the entries that concern both environments. */
+  readonly ownEnvironmentOnly?: boolean;
   readonly actor?: string;
   readonly since: Date | undefined;
   /** Exclusive. */
@@ -106,11 +118,20 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
         and ($6::timestamptz is null or created_at >= $6)
         and ($7::timestamptz is null or created_at < $7)
         and ($8 = '' or environment in ($8, ''))
+        and (not $11::boolean or environment <> '')
         and ($9 = '' or actor = $9)
       order by id ${backwards ? 'asc' : 'desc'} limit $10`,
     [
       ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null],
-      ...[action, since ?? null, until ?? null, environment ?? '', actor ?? '', limit],
+      ...[
+        action,
+        since ?? null,
+        until ?? null,
+        environment ?? '',
+        actor ?? '',
+        limit,
+        filter.ownEnvironmentOnly ?? false,
+      ],
     ],
   );
   const rows = backwards ? result.rows.reverse() : result.rows;

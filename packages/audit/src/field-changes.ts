@@ -135,5 +135,5 @@ function withoutSecrets(field: string, value: FieldValue): FieldValue {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const shown = redact({ [name]: value })[name] as FieldValue;
   if (typeof shown === 'string') return redactLine(shown);
-  return Array.isArray(shown) ? shown.map(redactLine) : shown;
+  return Array.isArray(shown) ? shown.map((text) => redactLine(text)) : shown;
 }

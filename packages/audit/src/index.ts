@@ -9,4 +9,6 @@ export {
   secretReplaced,
 } from './field-changes.ts';
 export { migrations } from './migrations.ts';
+export { auditThrottles, takeAuditPace } from './pace.ts';
+export { auditLogBytes, auditPartitions } from './partitions.ts';
 export { reencryptionStarted } from './secrets-audit.ts';

@@ -54,7 +54,7 @@ describe('The audit log', () => {
   test('lists entries of earlier releases, which have no changes and no names', async () => {
     await database.pool.query(
       `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
-       values ('ws_old', '', 'aud_1', 'system', '', '', 'plan.set', 'gold', '{"monthly_quota": 3}')`,
+       values ('ws_old', '', 'aud_01', 'system', '', '', 'plan.set', 'gold', '{"monthly_quota": 3}')`,
     );
     expect(await listAudit(database.pool, { ...everything, workspaceId: 'ws_old' })).toMatchObject([
       { actorName: '', targetId: 'gold', targetName: '', changes: [], details: { monthly_quota: 3 } },
@@ -64,7 +64,7 @@ describe('The audit log', () => {
   test('entries of earlier versions for canceled replays have the current spelling, also in filters', async () => {
     await database.pool.query(
       `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
-       values ('ws_replay', 'live', 'aud_1', 'system', '', '', 'replay.cancelled', 'rpl_1', '{}')`,
+       values ('ws_replay', 'live', 'aud_01', 'system', '', '', 'replay.cancelled', 'rpl_1', '{}')`,
     );
     const inWorkspace = { ...everything, workspaceId: 'ws_replay' };
     for (const action of ['', 'replay.canceled', 'replay.']) {

@@ -32,7 +32,7 @@ export interface Subscription {
    * aborts when the consumer stops or loses the partition; the handler must then return or throw soon.
    */
   readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
-  /** Called whenever partitions are assigned to the consumer. */
+  /** Called after partitions were assigned to the consumer, when their records can be read. */
   readonly onJoined?: () => void;
   /** Called when records of a partition were deleted before the group consumed them. Later records are delivered. */
   readonly onLost?: () => void;

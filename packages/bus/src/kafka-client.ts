@@ -3,6 +3,7 @@ import { connect, PendingSocket } from '@rms/dial';
 import type { Logger } from '@rms/logging';
 import { type Current, clientTls, currentOf, type TlsFiles } from '@rms/settings';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
+import { installCodecs } from './kafka-codecs.ts';
 import { stopIdleTimers } from './kafka-idle.ts';
 
 export interface KafkaBusOptions {
@@ -37,6 +38,7 @@ export function createKafkaClient(
   onLost: (group: string) => void = () => {},
 ): Kafka {
   stopIdleTimers();
+  installCodecs();
   return new Kafka({
     clientId,
     brokers: [...brokers],

@@ -3,6 +3,7 @@ import type { Logger } from '@rms/logging';
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { ConsumedRecord, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
+import { isUnreadable } from './kafka-errors.ts';
 import { createPosition, type Position } from './kafka-position.ts';
 import { type StallWatch, watchForStall } from './kafka-stall-watch.ts';
 
@@ -50,13 +51,13 @@ export async function consumeFromKafka(
   const position = createPosition(log);
   let onAbort = () => {};
   const ended = new Promise<void>((resolve, reject) => {
-    consumer.on(consumer.events.GROUP_JOIN, () => subscription.onJoined?.());
-    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+    consumer.on(consumer.events.CRASH, ({ payload: { error } }) => reject(explain(error, topic)));
     watch.onStall((reason) => reject(new Error(`the consumer of group ${group} must be replaced: ${reason}`)));
     onAbort = resolve;
     if (signal.aborted) resolve();
     signal.addEventListener('abort', onAbort, { once: true });
   });
+  onFetched(consumer, () => subscription.onJoined?.());
   // Avoids an unhandled rejection if `ended` rejects before it is awaited.
   ended.catch(() => {});
   const running = run(consumer, { subscription, partitions, over: over.signal, watch, position, log });
@@ -75,6 +76,30 @@ export async function consumeFromKafka(
       .catch((err: unknown) => log.debug({ err }, 'a Kafka consumer failed to disconnect'));
     await (signal.aborted ? stopped : waitAtMost(stopped, leaveTimeoutMs));
   }
+}
+
+/** Calls the listener once after each join, when the first fetch from every broker has succeeded. */
+function onFetched(consumer: Consumer, listener: () => void): void {
+  const { GROUP_JOIN, FETCH_START, FETCH } = consumer.events;
+  /** Brokers whose first fetch is in flight; undefined when the listener was called. */
+  let awaited: Set<number> | undefined;
+  consumer.on(GROUP_JOIN, () => {
+    awaited = new Set();
+  });
+  // The first fetches from all brokers start together.
+  consumer.on(FETCH_START, ({ payload }) => void awaited?.add(payload.nodeId));
+  consumer.on(FETCH, ({ payload }) => {
+    if (!awaited?.delete(payload.nodeId) || awaited.size > 0) return;
+    awaited = undefined;
+    listener();
+  });
+}
+
+/** Adds the topic and its setting to the error of a batch that cannot be read. */
+function explain(error: Error, topic: string): Error {
+  if (!isUnreadable(error)) return error;
+  const advice = 'set compression.type=producer on the topic, and delete the stored batch';
+  return new Error(`cannot read a batch of topic ${topic}: ${error.message}; ${advice}`, { cause: error });
 }
 
 interface Parts {

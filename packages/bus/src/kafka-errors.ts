@@ -38,3 +38,16 @@ export class MissingPartitionError extends Error {
 export function isMissing(error: unknown): boolean {
   return error instanceof MissingPartitionError || typeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
+
+/** The name of the error with which kafkajs rejects an unsupported codec. It ends a consumer without retries. */
+const notImplemented = 'KafkaJSNotImplemented';
+
+/** Reports that the records of a batch cannot be decompressed. */
+export class UnreadableBatchError extends Error {
+  override readonly name = notImplemented;
+}
+
+/** Returns whether a batch cannot be read, however often it is fetched. */
+export function isUnreadable(error: unknown): boolean {
+  return (error as KafkaError).name === notImplemented;
+}

@@ -56,6 +56,8 @@ async function createTopic(admin: TopicAdmin, { topic, partitions, replication =
             { name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) },
             // The default of the cluster may be to keep only the newest record of each key.
             { name: 'cleanup.policy', value: 'delete' },
+            // Another setting of the cluster would make the brokers compress each batch again.
+            { name: 'compression.type', value: 'producer' },
           ],
         },
       ],

@@ -3,27 +3,37 @@ import type { Queryable } from './queryable.ts';
 const dayMs = 24 * 3_600_000;
 
 /**
- * Tables of a schema that are partitioned by day (UTC). The schema's own functions make_partitions(first, last) and
- * drop_partitions(before) create and drop the partitions with the rights of the tables' owner.
+ * Tables of a schema that are partitioned by day or month (UTC). The schema's own functions make_partitions(first, last)
+ * and drop_partitions(before) create and drop the partitions that have these days.
  */
 export interface DayPartitions {
   /** Creates missing partitions and returns their number. */
   make(db: Queryable): Promise<number>;
   /**
-   * Drops partitions that are older than `retentionDays` and no longer needed, one day per statement; returns their
+   * Drops partitions that are older than `retentionDays` and no longer needed, one period per statement; returns their
    * number. Rejects with a timeout of PostgreSQL (see isTimeout) if another transaction uses the tables for longer than
    * the lock timeout. Blocks neither readers nor writers. A later call continues.
    */
   drop(db: Queryable, retentionDays: number): Promise<number>;
   /** Returns the age in days at which partitions are dropped: at least the maximum age of a row when it is inserted. */
   keptDays(retentionDays: number): number;
+  /**
+   * Throws if the lock table of PostgreSQL is too small for the partitions of `retentionDays`. A statement without a
+   * range of times locks every partition with its indexes, and as many statements may run as there are `connections`.
+   * Resolves if the database is unreachable.
+   * @param setting name of the setting that determines `retentionDays`
+   */
+  checkLocks(
+    db: Queryable,
+    needs: { readonly setting: string; readonly retentionDays: number; readonly connections: number },
+  ): Promise<void>;
   /** Returns whether a row with time `atMs` has a partition. Both times are in milliseconds since 1970. */
   has(atMs: number, nowMs: number): boolean;
 }
 
 /** @param daysBack maximum age of a row when it is inserted, in days */
 export function dayPartitions(
-  schema: 'auth' | 'webhooks',
+  schema: 'auth' | 'webhooks' | 'audit',
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
 ): DayPartitions {
   const today = "(now() at time zone 'UTC')::date";
@@ -48,6 +58,41 @@ export function dayPartitions(
       }
     },
     keptDays,
+    async checkLocks(db, { setting, retentionDays, connections }) {
+      const space = await readLockSpace(db, schema).catch(() => undefined);
+      if (!space) return;
+      const { perTransaction, sessions, relations } = space;
+      const locks = relations * (keptDays(retentionDays) + daysAhead + 2);
+      // The table has entries for the locked objects, and twice as many for their holders.
+      const needed = Math.ceil(Math.max(locks, (locks * connections) / 2) / sessions);
+      if (needed <= perTransaction) return;
+      throw new Error(
+        `${setting}: ${retentionDays} daily partitions need max_locks_per_transaction of at least ${needed} in ` +
+          `PostgreSQL, which has ${perTransaction}; increase it there, or choose fewer days`,
+      );
+    },
     has: (atMs, nowMs) => atMs > nowMs - daysBack * dayMs && atMs < nowMs + daysAhead * dayMs,
   };
+}
+
+interface LockSpace {
+  /** Setting of the server. */
+  readonly perTransaction: number;
+  /** Number of sessions for each of which the lock table has `perTransaction` entries. */
+  readonly sessions: number;
+  /** Partitions of a day and their indexes, of all partitioned tables of the schema. */
+  readonly relations: number;
+}
+
+async function readLockSpace(db: Queryable, schema: string): Promise<LockSpace | undefined> {
+  const { rows } = await db.query<LockSpace>(
+    `select current_setting('max_locks_per_transaction')::integer as "perTransaction",
+            current_setting('max_connections')::integer + current_setting('max_prepared_transactions')::integer as sessions,
+            count(distinct c.oid)::integer + count(i.indexrelid)::integer as relations
+       from pg_class as c
+       left join pg_index as i on i.indrelid = c.oid
+      where c.relkind = 'p' and c.relnamespace = $1::regnamespace`,
+    [schema],
+  );
+  return rows[0];
 }

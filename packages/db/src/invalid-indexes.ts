@@ -1,6 +1,6 @@
 import type { PoolClient } from './queryable.ts';
 
-const indexName = /create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(\w+)\s+on/i;
+const indexName = /index concurrently (?:if not exists )?(\w+) on/i;
 
 /**
  * Drops the index that a CREATE INDEX CONCURRENTLY statement of a schema creates, if an interrupted run left it
@@ -8,7 +8,7 @@ const indexName = /create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+e
  * dropped an index.
  */
 export async function dropInvalidIndex(client: PoolClient, schema: string, sql: string): Promise<boolean> {
-  const name = indexName.exec(sql)?.[1];
+  const name = indexName.exec(sql.replaceAll(/\s+/g, ' '))?.[1];
   if (name === undefined) return false;
   const { rows } = await client.query<{ index: string }>(
     `select format('%I.%I', n.nspname, c.relname) as index

@@ -3,8 +3,8 @@ import type { PoolClient } from './queryable.ts';
 /** Services with their own database role. */
 export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';
 
-/** Privileges of each service on the tables of a schema, as named by GRANT. */
-export type Grants = Readonly<Partial<Record<ServiceRole, string>>>;
+/** Privileges of each service, as named by GRANT: on all tables of a schema, or by table. */
+export type Grants = Readonly<Partial<Record<ServiceRole, string | Readonly<Record<string, string>>>>>;
 
 /** Returns the name of a service's role in PostgreSQL. */
 export function roleName(prefix: string, service: ServiceRole): string {
@@ -62,7 +62,13 @@ export async function applyGrants(client: PoolClient, prefix: string, schema: st
       const privileges = grants[service];
       if (privileges === undefined) continue;
       await client.query(`grant usage on schema ${schema} to ${name}`);
-      await client.query(`grant ${privileges} on all tables in schema ${schema} to ${name}`);
+      const byTable =
+        typeof privileges === 'string'
+          ? { [`all tables in schema ${schema}`]: privileges }
+          : tablesOf(schema, privileges);
+      for (const [tables, granted] of Object.entries(byTable)) {
+        await client.query(`grant ${granted} on ${tables} to ${name}`);
+      }
       await client.query(`revoke all on ${schema}.migrations from ${name}`);
     }
     await client.query('commit');
@@ -70,4 +76,8 @@ export async function applyGrants(client: PoolClient, prefix: string, schema: st
     await client.query('rollback');
     throw error;
   }
+}
+
+function tablesOf(schema: string, privileges: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(privileges).map(([table, granted]) => [`${schema}.${table}`, granted]));
 }

@@ -3,6 +3,7 @@ import {
   chownSync,
   closeSync,
   existsSync,
+  fchmodSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -35,6 +36,14 @@ export async function ensureCluster(options: {
   }
 }
 
+/** Opens the log of PostgreSQL, which contains values of failed statements, so that only its owner can read it. */
+export function openLog(file: string): number {
+  const log = openSync(file, 'a', 0o600);
+  // A previous release may have created it.
+  fchmodSync(log, 0o600);
+  return log;
+}
+
 function readDataVersion(directory: string): string {
   try {
     return readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim();
@@ -60,7 +69,7 @@ async function makeCluster(options: Parameters<typeof ensureCluster>[0]): Promis
   if (user) for (const path of [building, passwordFile]) chownSync(path, user.uid, user.gid);
   const args = ['-D', building, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   args.push('--encoding=UTF8', '--no-locale', '--no-instructions');
-  const log = openSync(logFile, 'a');
+  const log = openLog(logFile);
   try {
     const child = launch(binaries.initdb, args, { cwd: '/', env: postgresEnv, stdio: ['ignore', log, log] });
     const [code] = await once(child, 'exit');

@@ -16,6 +16,8 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly password: string;
+  /** Settings of postgresql.conf that override the defaults. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly log: {
     warn(fields: object, message: string): void;
     error(fields: object, message: string): void;
@@ -32,7 +34,8 @@ const smallSettings = { shared_buffers: '16MB' };
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, password, log } = options;
-  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password, settings: smallSettings });
+  const settings = { ...smallSettings, ...options.settings };
+  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password, settings });
   if (stoppedLeftover) log.warn({ data_dir: dataDir }, 'stopped a PostgreSQL that a killed process had left running');
 
   let stopping = false;

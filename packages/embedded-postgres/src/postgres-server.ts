@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './binaries.ts';
-import { ensureCluster, postgresEnv } from './cluster.ts';
+import { ensureCluster, openLog, postgresEnv } from './cluster.ts';
 import { readPostmaster, stopLeftover } from './postmaster.ts';
-import { launchAs, postgresUser } from './unprivileged.ts';
+import { admit, launchAs, postgresUser } from './unprivileged.ts';
 
 /** A data directory on which PostgreSQL can be started. */
 export interface PostgresServer {
@@ -55,6 +55,7 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > maxLogBytes) rmSync(logFile);
 
   const user = postgresUser(directory);
+  if (user) admit(dataDir, user);
   const launch = launchAs(user, [binaries.postgres, dataDir]);
   await ensureCluster({ directory, password, binaries, launch, user, logFile });
   const stoppedLeftover = await stopLeftover(directory);
@@ -67,7 +68,7 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
     url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     stoppedLeftover,
     async launch() {
-      const out = openSync(logFile, 'a');
+      const out = openLog(logFile);
       // Read before the server starts, because the server may write immediately.
       const logStart = fstatSync(out).size;
       // In its own process group: a Ctrl-C in the terminal must not reach it before the services have drained.

@@ -1,5 +1,5 @@
 import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 
 /** User that PostgreSQL runs as if this process is root, because PostgreSQL refuses to run as root. */
 export interface User {
@@ -22,6 +22,14 @@ export function postgresUser(dataDirectory: string): User | undefined {
   const user = lookUp('postgres') ?? lookUp('nobody');
   if (user) return user;
   throw new Error('PostgreSQL refuses to run as root; run as another user, or set DATABASE_URL');
+}
+
+/** Lets the group of `user` enter a folder that only its owner can enter. */
+export function admit(folder: string, { gid }: User): void {
+  const { mode, uid } = statSync(folder);
+  if ((mode & 0o011) !== 0) return;
+  chownSync(folder, uid, gid);
+  chmodSync(folder, (mode & 0o7777) | 0o010);
 }
 
 /**
@@ -48,7 +56,7 @@ export function launchAs(user: User | undefined, paths: readonly string[]): Laun
 }
 
 function canReach(paths: readonly string[], user: User): boolean {
-  return paths.every((path) => spawnSync('test', ['-r', path], { ...user, cwd: '/', stdio: 'ignore' }).status === 0);
+  return paths.every((path) => spawnSync('test', ['-x', path], { ...user, cwd: '/', stdio: 'ignore' }).status === 0);
 }
 
 function lookUp(name: string): User | undefined {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@rms/db';
@@ -54,6 +54,20 @@ describe('Embedded PostgreSQL', () => {
     await first.stop();
     expect(await countNotes(await start())).toBe(before);
     expect(logged).toEqual([]);
+  });
+
+  test('writes a log that only its owner can read, and corrects the mode of an existing one', async () => {
+    const logFile = join(dataDir, 'postgres.log');
+    expect(statSync(logFile).mode & 0o777).toBe(0o600);
+    chmodSync(logFile, 0o644);
+    await start();
+    expect(statSync(logFile).mode & 0o777).toBe(0o600);
+  });
+
+  test.runIf(process.getuid?.() === 0)('lets only the group of its user enter the folder of root', () => {
+    const { mode, gid } = statSync(dataDir);
+    expect(mode & 0o777).toBe(0o710);
+    expect(gid).toBe(statSync(join(dataDir, 'postgres')).gid);
   });
 
   test('listens on loopback only, and requires the password', async () => {

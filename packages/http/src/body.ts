@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RmsError } from '@rms/errors';
+import type { BodyBudget } from './body-budget.ts';
 import { expectsContinue } from './expectation.ts';
 import { parseMediaType } from './media-type.ts';
 import { shownText } from './shown-text.ts';
 
-const limitKib = 256;
-const limitBytes = limitKib * 1024;
+/** Maximum size of a request body, unless the endpoint has a lower one. */
+const maxBodyKib = 256;
 const maxShownLength = 100;
 
 /** Media type of request bodies. */
@@ -14,15 +15,27 @@ export const jsonType = 'application/json';
 /** U+FEFF in UTF-8. */
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
+export interface BodyOptions {
+  /** Maximum size in KiB; default: 256. */
+  readonly limitKib?: number | undefined;
+  readonly budget: BodyBudget;
+  /** Network of the client, and the workspace if it is known. */
+  readonly owners: readonly string[];
+}
+
 /**
  * Reads the body as JSON. Ignores a byte order mark at its start (RFC 8259, 8.1). Throws `unsupported_media_type`,
- * `payload_too_large` or `invalid_request`.
+ * `payload_too_large`, `invalid_request` or, beyond the budget, `service_unavailable`.
  */
-export async function readJsonBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { limitKib = maxBodyKib, budget, owners }: BodyOptions,
+): Promise<unknown> {
   checkMediaType(request, response);
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+  if (Number(request.headers['content-length'] ?? 0) > limitKib * 1024) throw tooLarge(limitKib);
   if (expectsContinue(request)) response.writeContinue();
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, { limitKib, budget, owners });
   if (bytes.length === 0) throw refused('is empty; send a JSON object');
   if (!isUtf8(bytes)) throw refused('is not UTF-8');
   try {
@@ -72,24 +85,43 @@ function refusedType(message: string): RmsError {
   return new RmsError('unsupported_media_type', { message });
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer> {
+function readBytes(
+  request: IncomingMessage,
+  { limitKib, budget, owners }: BodyOptions & { limitKib: number },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    // Later data is read and discarded, so that the client can read the response.
+    const fail = (error: RmsError) => {
+      chunks.length = 0;
+      length = Number.POSITIVE_INFINITY;
+      budget.close(body);
+      reject(error);
+    };
+    const body = budget.open(owners, () => fail(tooManyBodies()));
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      // Data past the limit is read and discarded, so that the client can read the response.
-      if (length > limitBytes) {
-        chunks.length = 0;
-        reject(tooLarge());
-      } else chunks.push(chunk);
+      if (length === Number.POSITIVE_INFINITY) return;
+      if (length > limitKib * 1024) return fail(tooLarge(limitKib));
+      chunks.push(chunk);
+      budget.receive(body, chunk.length);
     });
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.on('error', () => reject(refused('ended early')));
+    request.on('end', () => {
+      budget.close(body);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    request.on('error', () => fail(refused('ended early')));
+    request.on('close', () => budget.close(body));
   });
 }
 
-function tooLarge(): RmsError {
+function tooManyBodies(): RmsError {
+  const message = 'Too many request bodies are arriving slowly from this client. Send the request again.';
+  return new RmsError('service_unavailable', { message });
+}
+
+function tooLarge(limitKib: number): RmsError {
   return new RmsError('payload_too_large', { message: `The request body has more than ${limitKib} KiB.` });
 }
 

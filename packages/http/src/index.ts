@@ -1,6 +1,7 @@
 export { abortOnClose } from './abort-on-close.ts';
 export { baseUrlOf } from './base-url.ts';
-export { readJsonBody } from './body.ts';
+export { type BodyOptions, readJsonBody } from './body.ts';
+export { BodyBudget } from './body-budget.ts';
 export { checkHead } from './check-head.ts';
 export { type Client, clientOf } from './client.ts';
 export { type ConnectionRefusal, type Listener, listen } from './listener.ts';

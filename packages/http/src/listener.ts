@@ -27,6 +27,10 @@ export interface ListenOptions {
   /** Per client address; an IPv6 address counts as its /64. Trusted proxies are not limited. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
   readonly trustedProxies: CidrList;
+  /** Maximum size of the request line and the headers. */
+  readonly maxHeadersKib: number;
+  /** Returns a page in HTML for browsers whose headers exceed this size; default: the usual error in JSON. */
+  readonly headersPage?: (maxHeadersKib: number) => string;
   /** Time between a response and the next request, after which an idle connection is closed. */
   readonly keepAliveMs: number;
   readonly log: Logger;
@@ -55,16 +59,15 @@ const defaultTimes: Times = {
   unreadMs: 60_000,
   checkEveryMs: 2_000,
 };
-const maxHeaderBytes = 16 * 1024;
 const closeIdleEveryMs = 50;
 
 /** Starts listening. Rejects with the system error (EADDRINUSE and similar) if it cannot bind. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, handle, keepAliveMs, log, onRefused, catalogUrl, times } = options;
-  const { maxConnections, maxConnectionsPerAddress, trustedProxies } = options;
+  const { maxConnections, maxConnectionsPerAddress, trustedProxies, maxHeadersKib, headersPage } = options;
   const { headersMs, requestMs, unreadMs, checkEveryMs } = { ...defaultTimes, ...times };
   const server = createServer({
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: maxHeadersKib * 1024,
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     // A load balancer must close idle connections first: it may send a request over a connection that is being closed.
@@ -82,8 +85,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // The app sends "100 Continue" when it reads the body, and refuses other expectations.
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  const bounds = { maxHeaderBytes, headersMs, requestMs };
-  refuseMalformed(server, connections, { onRefused: () => onRefused('malformed'), catalogUrl, limits: bounds });
+  refuseMalformed(server, connections, {
+    onRefused: () => onRefused('malformed'),
+    catalogUrl,
+    limits: { maxHeadersKib, headersMs, requestMs },
+    headersPage: headersPage?.(maxHeadersKib),
+  });
   server.listen(port, host);
   await once(server, 'listening');
   const bound = server.address() as AddressInfo;

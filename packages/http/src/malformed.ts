@@ -4,12 +4,12 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
 import type { Connections } from './connections.ts';
-import { errorResponse, type Response } from './respond.ts';
+import { errorResponse } from './respond.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** Limits of Node's parser, for error messages. */
 export interface ParserLimits {
-  readonly maxHeaderBytes: number;
+  readonly maxHeadersKib: number;
   readonly headersMs: number;
   readonly requestMs: number;
 }
@@ -23,7 +23,7 @@ function refusalOf(code: string, limits: ParserLimits): { code: ErrorCode; messa
     case 'HPE_HEADER_OVERFLOW':
       return {
         code: 'headers_too_large',
-        message: `The request line and the headers have more than ${limits.maxHeaderBytes / 1024} KiB in total.`,
+        message: `The request line and the headers have more than ${limits.maxHeadersKib} KiB in total.`,
       };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return {
@@ -46,10 +46,25 @@ function refusalOf(code: string, limits: ParserLimits): { code: ErrorCode; messa
 export function refuseMalformed(
   server: Server,
   connections: Pick<Connections, 'latestResponse'>,
-  { onRefused, catalogUrl, limits }: { onRefused: () => void; catalogUrl: string | undefined; limits: ParserLimits },
+  {
+    onRefused,
+    catalogUrl,
+    limits,
+    headersPage,
+  }: {
+    onRefused: () => void;
+    catalogUrl: string | undefined;
+    limits: ParserLimits;
+    /** Page in HTML that is sent if the headers are too large. */
+    headersPage: string | undefined;
+  },
 ): void {
-  const refuse = (socket: Duplex, error: RmsError, requestId?: string) =>
-    respondOn(socket, errorResponse(error, catalogUrl), requestId);
+  const refuse = (socket: Duplex, error: RmsError, requestId?: string) => {
+    const { status, json } = errorResponse(error, catalogUrl);
+    const isPage = headersPage !== undefined && error.code === 'headers_too_large';
+    const content = isPage ? { type: 'text/html', text: headersPage } : { type: 'application/json', text: `${json}` };
+    respondOn(socket, { status, ...content, requestId });
+  };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const latestResponse = connections.latestResponse(socket);
     // The client has disconnected, or is already receiving another response.
@@ -80,15 +95,23 @@ export function refuseMalformed(
   });
 }
 
-function respondOn(socket: Duplex, { status, json = '' }: Response, requestId = newId('req')): void {
+function respondOn(
+  socket: Duplex,
+  {
+    status,
+    type,
+    text,
+    requestId = newId('req'),
+  }: { status: number; type: string; text: string; requestId: string | undefined },
+): void {
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `X-Request-ID: ${requestId}`,
     `Date: ${new Date().toUTCString()}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(json)}`,
+    `Content-Type: ${type}; charset=utf-8`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
     ...securityHeaders.map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${json}`, () => socket.destroy());
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }

@@ -23,7 +23,9 @@ export function parseQuery<T>(schema: ZodType<T> | undefined, url: string): T | 
   const violations: FieldViolation[] = [];
   for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
     if (isRepeatable(schema, name)) {
-      parameters[name] = [...(parameters[name] ?? []), value];
+      const values = parameters[name];
+      if (Array.isArray(values)) values.push(value);
+      else parameters[name] = [value];
       continue;
     }
     if (name in parameters) violations.push({ field: name, message: 'is repeated' });
@@ -44,7 +46,8 @@ function isRepeatable(schema: ZodType | undefined, name: string): boolean {
 function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const violations = result.error.issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
+  const issues = result.error.issues.slice(0, maxDetails);
+  const violations = issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
   // The values of a repeated parameter can violate the same rule.
   const distinct = new Map(violations.map((violation) => [`${violation.field} ${violation.message}`, violation]));
   throw invalidRequest([...distinct.values()]);
@@ -77,7 +80,7 @@ function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validat
     case 'unrecognized_keys': {
       const noun = whole === 'query' ? 'parameter' : 'field';
       const message = `is not a known ${noun}${knownFieldsOf(schema, issue.path, noun)}`;
-      return issue.keys.map((key) => ({ field: [...path, key].join('.'), message }));
+      return issue.keys.slice(0, maxDetails).map((key) => ({ field: [...path, key].join('.'), message }));
     }
     case 'invalid_type':
       return [{ field, message: isMissing(issue.path, value) ? 'is required' : `must be ${nounOf(issue.expected)}` }];

@@ -1,4 +1,4 @@
-import type { LimitState, Limits } from './limiter.ts';
+import type { LimitCheck, LimitState, Limits } from './limiter.ts';
 
 /** A rate limit in terms of the generic cell rate algorithm (GCRA): a steady rate with a burst of one window. */
 export interface Rate {
@@ -24,13 +24,14 @@ export interface Rates {
   readonly workspace: Rate | undefined;
 }
 
-/** Returns the rate limits of a key and of its workspace. They share one window. */
-export function ratesOf(limits: Limits): Rates {
-  const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = limits;
-  return {
+/** Returns the limits that a check applies. The rate limits of a key and of its workspace share one window. */
+export function appliedLimits({ limits, refused }: Pick<LimitCheck, 'limits' | 'refused'>, otherwise: Limits) {
+  const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds, monthlyQuota } = limits ?? otherwise;
+  const rates: Rates = {
     own: rateOf(rateLimitRequests, rateLimitWindowSeconds),
-    workspace: rateOf(workspaceRateLimitRequests, rateLimitWindowSeconds),
+    workspace: refused ? undefined : rateOf(workspaceRateLimitRequests, rateLimitWindowSeconds),
   };
+  return { rates, quota: refused ? 0 : monthlyQuota };
 }
 
 /** Returns the rate limit for failed authentications per address. */

@@ -6,6 +6,12 @@ export interface LimitCheck extends Tenant {
   readonly keyVersion: number;
   /** Unset: the limits of the installation. */
   readonly limits?: Limits | undefined;
+  /**
+   * Whether the request will be rejected for its scope or address. Such requests have their own rate limit, as high as
+   * that of the key. They count neither toward the limits of accepted requests nor toward the quota, so that a client
+   * with a leaked key cannot use these up from outside the allowlist.
+   */
+  readonly refused?: boolean;
 }
 
 /** A change of a key (revoked, rolled, updated) that invalidates cached principals of earlier versions. */

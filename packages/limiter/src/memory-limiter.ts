@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { failureRateOf, gcraStep, monthOf, type Rate, rateState, ratesOf, wholeSeconds } from './gcra.ts';
+import { appliedLimits, failureRateOf, gcraStep, monthOf, type Rate, rateState, wholeSeconds } from './gcra.ts';
 import type { KeyChange, LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 
 /** Keys per map. With `max` instead, LRUCache would allocate all entries at the start. */
@@ -24,23 +24,27 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
   const used = new LRUCache<string, number>(bound);
   const markers = new LRUCache<string, number>({ ...bound, ttl: markerTtlMs });
 
-  const check = ({ workspaceId, environment, keyId, keyVersion, limits = options }: LimitCheck): LimitDecision => {
+  const check = (request: LimitCheck): LimitDecision => {
+    const { workspaceId, environment, keyId, keyVersion, refused } = request;
     const freshness = (markers.get(keyId) ?? 0) > keyVersion ? 'changed' : 'current';
     const nowMs = now();
-    const { monthlyQuota } = limits;
-    const { own, workspace } = ratesOf(limits);
+    const { rates, quota: monthlyQuota } = appliedLimits(request, options);
+    const { own, workspace } = rates;
     const step = (rate: Rate | undefined, key: string) =>
       rate && { key, ...gcraStep(rate, arrivals.get(key) ?? 0, elapsedUs()) };
-    const steps = { own: step(own, keyId), workspace: step(workspace, `${workspaceId}/${environment}`) };
+    const steps = {
+      own: step(own, refused ? `refused/${keyId}` : keyId),
+      workspace: step(workspace, `${workspaceId}/${environment}`),
+    };
     const rate = own && steps.own && rateState(own, steps.own.remaining, steps.own.resetUs);
     const workspaceRate =
       workspace && steps.workspace && rateState(workspace, steps.workspace.remaining, steps.workspace.resetUs);
     const common = { freshness, rate, workspaceRate } as const;
     const taken = [steps.own, steps.workspace].filter((one) => one !== undefined);
-    const refused = taken.filter((one) => !one.allowed);
-    if (refused.length > 0) {
-      for (const { key, arrivalUs } of refused) arrivals.set(key, arrivalUs);
-      const retryAfterSeconds = wholeSeconds(Math.max(...refused.map(({ retryAfterUs }) => retryAfterUs)));
+    const exceeded = taken.filter((one) => !one.allowed);
+    if (exceeded.length > 0) {
+      for (const { key, arrivalUs } of exceeded) arrivals.set(key, arrivalUs);
+      const retryAfterSeconds = wholeSeconds(Math.max(...exceeded.map(({ retryAfterUs }) => retryAfterUs)));
       return { ...common, outcome: 'rate_limited', quota: undefined, retryAfterSeconds };
     }
     let quota: LimitState | undefined;

@@ -3,8 +3,8 @@ import type { Logger } from '@rms/logging';
 import { Gauge, type Metrics } from '@rms/metrics';
 import { attribute, spanKind, traced } from '@rms/tracing';
 import type { CheckReply } from './connect-later.ts';
-import { failureRateOf, monthOf, type Rates, rateState, ratesOf, wholeSeconds } from './gcra.ts';
-import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState, Limits } from './limiter.ts';
+import { appliedLimits, failureRateOf, monthOf, type Rates, rateState, wholeSeconds } from './gcra.ts';
+import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
 import { createLocalShare } from './local-share.ts';
 import { createRedisServers } from './open-redis-servers.ts';
 import type { RedisAddress } from './redis-address.ts';
@@ -92,14 +92,14 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   });
   const ask = (
     redis: RedisServer['redis'],
-    { workspaceId, environment, keyId, keyVersion }: LimitCheck,
+    { workspaceId, environment, keyId, keyVersion, refused }: LimitCheck,
     rates: Rates,
     quota: number,
     { month, endsInSeconds }: ReturnType<typeof monthOf>,
   ) => {
     return redis.rmsCheck(
       markerKey({ workspaceId, keyId }),
-      `rms:{${workspaceId}}:rate:${keyId}`,
+      `rms:{${workspaceId}}:${refused ? 'refused' : 'rate'}:${keyId}`,
       `rms:{${workspaceId}}:rate:${environment}`,
       `rms:{${workspaceId}}:quota:${environment}:${month}`,
       keyVersion,
@@ -127,8 +127,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       const used = usable(`{${check.workspaceId}}`);
       if (!used) return withoutRedis(check);
       const { redis, watch } = used;
-      const limits = check.limits ?? options;
-      const rates = ratesOf(limits);
+      const { rates, quota } = appliedLimits(check, options);
       const month = monthOf(nowMs());
       // Read before the call: a confirmation that arrives during the call may cover a marker that was set after Redis
       // checked the request.
@@ -136,9 +135,9 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       try {
         const reply = await traced(
           () => checkStep,
-          () => withTimeout(ask(redis, check, rates, limits.monthlyQuota, month), checkTimeoutMs, 'Redis'),
+          () => withTimeout(ask(redis, check, rates, quota, month), checkTimeoutMs, 'Redis'),
         );
-        const decision = toDecision(reply, rates, limits, month);
+        const decision = toDecision(reply, rates, quota, month);
         // Compared after the response: once the trust has expired, a revocation can complete without a marker that this
         // check would have seen.
         const isTrusted = performance.now() < trustedUntilMs;
@@ -201,7 +200,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 function toDecision(
   reply: CheckReply,
   { own, workspace }: Rates,
-  { monthlyQuota }: Limits,
+  monthlyQuota: number,
   { endsInSeconds }: ReturnType<typeof monthOf>,
 ): LimitDecision {
   const [outcome, retryAfterUs, remaining, resetUs, workspaceRemaining, workspaceResetUs, quotaRemaining, changed] =

@@ -54,6 +54,21 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
       expect(count(all, 'rate_limited')).toBe(30);
     });
 
+    test('refused requests have a limit of their own, and count toward no other limit', async () => {
+      await open({
+        rateLimitRequests: 3,
+        workspaceRateLimitRequests: 3,
+        rateLimitWindowSeconds: 3_600,
+        monthlyQuota: 3,
+      });
+      const refused = await outcomes(5, { ...check, refused: true });
+      expect([count(refused, 'allowed'), count(refused, 'rate_limited')]).toEqual([3, 2]);
+      const accepted = await outcomes(5);
+      expect([count(accepted, 'allowed'), count(accepted, 'rate_limited')]).toEqual([3, 2]);
+      await limiter.setMarkers([{ workspaceId: check.workspaceId, keyId: check.keyId, version: 2 }]);
+      expect((await limiter.check({ ...check, refused: true })).freshness).toBe('changed');
+    });
+
     test('the next request is allowed after Retry-After, and not a second earlier', async () => {
       await open({ rateLimitRequests: 2, rateLimitWindowSeconds: 600 });
       expect(await outcomes(2)).toEqual(['allowed', 'allowed']);

@@ -24,6 +24,6 @@ export async function balanceClaims(
 }
 
 /** Returns the numbers of all partitions. */
-export function range(partitions: number): number[] {
+function range(partitions: number): number[] {
   return Array.from({ length: partitions }, (_, partition) => partition);
 }

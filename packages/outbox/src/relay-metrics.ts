@@ -1,6 +1,5 @@
 import type { Pool } from '@rms/db';
 import { Counter, Gauge, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
-import { range } from './partition-claims.ts';
 import { countWaiting, oldestAgeSeconds, type PendingEvent } from './relay-queries.ts';
 
 export interface RelayMetrics {
@@ -12,13 +11,12 @@ export interface RelayMetrics {
 
 interface Parts {
   readonly pool: Pool;
-  readonly partitions: number;
   /** Partitions held by this relay. */
   readonly owned: ReadonlySet<number>;
 }
 
 /** Registers the metrics of this relay, and gauges of the events waiting in the whole database. */
-export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }: Parts): RelayMetrics {
+export function createRelayMetrics(metrics: Metrics, { pool, owned }: Parts): RelayMetrics {
   const registers = [metrics];
   const published = new Counter({
     name: 'rms_outbox_published_total',
@@ -48,8 +46,7 @@ export function createRelayMetrics(metrics: Metrics, { pool, partitions, owned }
     metrics,
     source: 'outbox',
     read: async () => {
-      const [events, oldestSeconds] = [await countWaiting(pool), await oldestAgeSeconds(pool, range(partitions))];
-      return { events, oldestSeconds };
+      return { events: await countWaiting(pool), oldestSeconds: await oldestAgeSeconds(pool) };
     },
   });
   gauge(

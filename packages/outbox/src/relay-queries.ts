@@ -1,5 +1,6 @@
 import type { Queryable } from '@rms/db';
 import { channel } from './claim-queries.ts';
+import { partitionOf } from './partition-of.ts';
 
 /** A row of the outbox, as read for publishing. */
 export interface PendingEvent {
@@ -63,19 +64,67 @@ export async function readPending(
   return rows;
 }
 
-/** Deletes published rows. IDs are unique; the partitions are included for the index. */
+/**
+ * Deletes published rows. A database that has lost its last commits in a failover assigns their IDs again, so the event
+ * IDs decide; the partitions and IDs are included for the index.
+ */
 export async function deletePublished(db: Queryable, events: readonly PendingEvent[]): Promise<void> {
-  await db.query('delete from outbox.events where partition = any($1::integer[]) and id = any($2::bigint[])', [
-    [...new Set(events.map(({ partition }) => partition))],
-    events.map(({ id }) => id),
-  ]);
+  await db.query(
+    `delete from outbox.events
+      where partition = any($1::integer[]) and id = any($2::bigint[]) and event_id = any($3::text[])`,
+    [
+      [...new Set(events.map(({ partition }) => partition))],
+      events.map(({ id }) => id),
+      events.map(({ event_id: eventId }) => eventId),
+    ],
+  );
 }
 
-/** Returns the age of the oldest row of these partitions, in seconds; 0 if they are empty. */
-export async function oldestAgeSeconds(db: Queryable, partitions: readonly number[]): Promise<number> {
+/** Maximum number of rows that a statement of {@link repartition} reads. */
+const movedPerStatement = 1_000;
+
+/**
+ * Moves the rows to the partitions of their record keys if rows are in partitions that do not exist, because the number
+ * of partitions was reduced. The rows keep their IDs, so the events of a resource stay in order. Returns the number of
+ * moved rows.
+ */
+export async function repartition(db: Queryable, partitions: number): Promise<number> {
+  const { rows: stranded } = await db.query('select from outbox.events where partition >= $1 limit 1', [partitions]);
+  if (stranded.length === 0) return 0;
+  let moved = 0;
+  for (let after: string | undefined = '0'; after !== undefined; ) {
+    const { rows }: { rows: Pick<PendingEvent, 'id' | 'partition' | 'record_key'>[] } = await db.query(
+      'select id, partition, record_key from outbox.events where id > $1 order by id limit $2',
+      [after, movedPerStatement],
+    );
+    const wrong = rows.filter((row) => row.partition !== partitionOf(row.record_key, partitions));
+    await db.query(
+      `update outbox.events set partition = moved.after
+         from unnest($1::bigint[], $2::integer[], $3::integer[]) as moved (id, before, after)
+        where events.partition = moved.before and events.id = moved.id`,
+      [
+        wrong.map(({ id }) => id),
+        wrong.map(({ partition }) => partition),
+        wrong.map(({ record_key: key }) => partitionOf(key, partitions)),
+      ],
+    );
+    moved += wrong.length;
+    after = rows.at(-1)?.id;
+  }
+  return moved;
+}
+
+/** Returns the age of the oldest row in seconds, of all partitions or of these; 0 if there is none. */
+export async function oldestAgeSeconds(db: Queryable, partitions?: readonly number[]): Promise<number> {
   const { rows } = await db.query<{ age: number | null }>(
-    `select extract(epoch from now() - min(oldest.created_at))::float8 as age
-       from unnest($1::integer[]) as wanted (partition)
+    `with recursive present (partition) as (
+       (select partition from outbox.events order by partition limit 1)
+       union all
+       select (select partition from outbox.events where events.partition > present.partition order by partition limit 1)
+         from present where present.partition is not null
+     )
+     select extract(epoch from now() - min(oldest.created_at))::float8 as age
+       from (select unnest($1::integer[]) as partition union all select partition from present where $1 is null) as wanted
       cross join lateral (
               select created_at from outbox.events where events.partition = wanted.partition order by id limit 1
             ) as oldest`,

@@ -5,10 +5,10 @@ import type { Logger } from '@rms/logging';
 import type { Metrics } from '@rms/metrics';
 import type { Worker, WorkerHealth } from '@rms/service';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
-import { balanceClaims, range } from './partition-claims.ts';
+import { balanceClaims } from './partition-claims.ts';
 import { createPublisher } from './publish-partition.ts';
 import { createRelayMetrics } from './relay-metrics.ts';
-import { notifyRelays, oldestAgeSeconds, readPending, walkIndexOnly } from './relay-queries.ts';
+import { notifyRelays, oldestAgeSeconds, readPending, repartition, walkIndexOnly } from './relay-queries.ts';
 import { createStallWatch } from './stall-watch.ts';
 
 export interface RelayOptions {
@@ -66,7 +66,7 @@ export function createRelay(options: RelayOptions): Relay {
   const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
   const { stallCheckMs = 5_000, stallSeconds = 30 } = options;
   const owned = new Set<number>();
-  const metrics = createRelayMetrics(options.metrics, { pool, partitions, owned });
+  const metrics = createRelayMetrics(options.metrics, { pool, owned });
   const stalls = createStallWatch({ pool, owned, everyMs: stallCheckMs, stallSeconds });
   const due = new Set<number>();
   const sleeper = createWakeableSleep();
@@ -120,6 +120,8 @@ export function createRelay(options: RelayOptions): Relay {
     });
     await connection.query(`listen ${channel}`);
     await joinRelays(connection);
+    const moved = await repartition(connection, partitions);
+    if (moved > 0) log.warn({ events: moved, partitions }, 'EVENT_PARTITIONS was reduced; unpublished events moved');
     await walkIndexOnly(connection);
     const publisher = createPublisher({ ...options, metrics, sleeper, due });
     broken.signal.addEventListener('abort', () => publisher.abort(broken.signal.reason), { once: true });
@@ -176,6 +178,6 @@ export function createRelay(options: RelayOptions): Relay {
       notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'could not notify other relays; they poll instead'));
     },
     owns: (partition) => owned.has(partition),
-    lagSeconds: () => oldestAgeSeconds(pool, range(partitions)),
+    lagSeconds: () => oldestAgeSeconds(pool),
   };
 }

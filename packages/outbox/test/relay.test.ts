@@ -3,7 +3,7 @@ import { createPool } from '@rms/db';
 import { createMetrics } from '@rms/metrics';
 import { appendEvents } from '@rms/outbox';
 import { waitUntil } from '@rms/testkit';
-import { countWaiting, deletePublished, readPending } from '../src/relay-queries.ts';
+import { countWaiting, deletePublished, oldestAgeSeconds, readPending } from '../src/relay-queries.ts';
 import { createRelayWorld, event, firstSeen, keys, log, partitions, type RelayWorld } from './relay-world.ts';
 
 let world: RelayWorld;
@@ -35,6 +35,33 @@ test('events left in the outbox are published at the start', async () => {
   world.startRelay();
   await drained();
   expect(world.seen).toEqual(['res_1:0', 'res_1:1', 'res_1:2']);
+});
+
+test('events of partitions that no longer exist are published, each resource in order', async () => {
+  const many = upTo(20).map((i) => `res_${i}`);
+  for (const n of upTo(3)) await world.append(many.map((key) => event(key, n)));
+  expect(await oldestAgeSeconds(world.database.pool)).toBeGreaterThan(0);
+  await world.database.pool.query('update outbox.events set partition = partition + 100');
+  expect(await oldestAgeSeconds(world.database.pool)).toBeGreaterThan(0);
+  await world.append(many.map((key) => event(key, 3)));
+  world.startRelay({ partitions: 2 });
+  await drained();
+  for (const key of many) expect(firstSeen(world.seen)[key]).toEqual(upTo(4));
+});
+
+test('deleting a published batch keeps the events to which a failover has assigned the same IDs', async () => {
+  const { pool } = world.database;
+  await world.append([event('res_1', 1), event('res_1', 2)]);
+  const published = await readPending(pool, upTo(partitions));
+  await pool.query('truncate outbox.events restart identity');
+  await world.append([event('res_1', 3), event('res_1', 4)]);
+  await deletePublished(pool, published);
+  const left = await readPending(pool, upTo(partitions));
+  expect(left.map(({ id, event_id: eventId }) => [id, eventId])).toEqual(
+    published.map(({ id, event_id: eventId }) => [id, String(Number(eventId) + 2)]),
+  );
+  await deletePublished(pool, left);
+  expect(await oldestAgeSeconds(pool)).toBe(0);
 });
 
 test('polling finds an event whose writer died before it notified the relay', async () => {

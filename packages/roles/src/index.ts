@@ -5,6 +5,7 @@ export {
   type Permission,
   permissions,
   permissionsOf,
+  permissionToCreateKey,
   type Role,
   roles,
 } from './roles.ts';

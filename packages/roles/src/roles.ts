@@ -25,6 +25,8 @@ const leastRole = {
   'keys.read': 'developer',
   'keys.write': 'developer',
 
+  /** Create and roll keys of scope `admin`, which may read the audit log; see {@link permissionToCreateKey}. */
+  'keys.admin': 'admin',
   'alerts.write': 'admin',
   'audit.read': 'admin',
   /** Invite, change and remove members. Only owners manage owners; see {@link mayChangeRole}. */
@@ -48,6 +50,14 @@ export function may(role: Role | undefined, permission: Permission): boolean {
 /** Returns the least role that has a permission. */
 export function leastRoleFor(permission: Permission): Role {
   return leastRole[permission];
+}
+
+/**
+ * Returns the permission to create or roll a key of a scope. No endpoint of the scope may permit more than the roles that
+ * have it.
+ */
+export function permissionToCreateKey(scope: 'read' | 'write' | 'admin'): Permission {
+  return scope === 'admin' ? 'keys.admin' : 'keys.write';
 }
 
 /** Returns all permissions of a role. */

@@ -11,6 +11,7 @@ import {
 import { type Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { CallerRefused, CallerUnknown } from './callers.ts';
 import { grpcStatuses } from './grpc-statuses.ts';
+import { durationFromMs } from './times.ts';
 
 const domain = 'rms';
 const detailsKey = 'grpc-status-details-bin';
@@ -28,10 +29,7 @@ export function toStatusMessage(error: unknown): Status {
     packed.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
   }
   if (retryAfterSeconds !== undefined) {
-    const retryDelay = {
-      seconds: BigInt(Math.floor(retryAfterSeconds)),
-      nanos: Math.round((retryAfterSeconds % 1) * 1e9),
-    };
+    const retryDelay = durationFromMs(retryAfterSeconds * 1_000);
     packed.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
   }
   return create(StatusSchema, { code: grpcStatuses[code], message, details: packed });

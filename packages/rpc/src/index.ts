@@ -13,3 +13,4 @@ export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
 export { serveItem } from './server-span.ts';
 export { showCertificate } from './service-gauges.ts';
+export { durationFromMs, timestampFromMs } from './times.ts';

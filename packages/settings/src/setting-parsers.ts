@@ -221,11 +221,12 @@ export function secretUrl(...schemes: string[]) {
       throw new Error(`is not a URL that starts with ${schemes.map((name) => `${name}://`).join(' or ')}`);
     }
     // An unescaped "/", "?" or "#" in the password would make a part of it the host.
-    if (/[/?#].*@/.test(rest)) {
+    if (/^[^/?#]*[/?#].*@/.test(rest)) {
       throw new Error('has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)');
     }
     // The host of a Unix socket is a parameter: postgres://user:password@/database?host=/folder.
-    const isSocket = /^[^?]*@\/[^?]*\?(?:.*&)?host=(?:\/|%2F)/i.test(value);
+    const [address = '', parameters = ''] = value.split(/\?(.*)/, 2);
+    const isSocket = address.includes('@/') && /(?:^|&)host=(?:\/|%2F)/i.test(parameters);
     if (/\s/.test(value) || !(URL.canParse(value) || isSocket)) {
       throw new Error(`is not a valid URL; use ${scheme}://user:password@host:port, with the password percent-encoded`);
     }
@@ -255,7 +256,7 @@ export function key(value: string): string {
 }
 
 function withoutSlashes(url: string): string {
-  return url.replace(/\/+$/, '');
+  return url.replace(/(?<!\/)\/+$/, '');
 }
 
 function splitHostPort(value: string): { host: string; port?: string } {
@@ -272,7 +273,8 @@ function isHost(value: string): boolean {
 /** A name whose last label is a number is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1" differently. */
 function isHostName(value: string): boolean {
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i.test(value)) return isIP(value) === 4;
-  return value.length <= 253 && /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$/.test(value);
+  const labels = value.replace(/\.$/, '').split('.');
+  return value.length <= 253 && labels.every((label) => /^\w(?:[\w-]{0,61}\w)?$/.test(label));
 }
 
 function isPort(value: string): boolean {

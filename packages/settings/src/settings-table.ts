@@ -160,6 +160,11 @@ export const settingsTable = {
     '1000',
     integer(0, 1e6),
   ),
+  MAX_HEADERS_KIB: setting(
+    'maximum size of the request line and the headers, in KiB; cookies of other applications on the domain count',
+    '32',
+    integer(16, 256),
+  ),
   KEEP_ALIVE_SECONDS: setting(
     'time after which an HTTP listener closes an idle connection; longer than the idle timeout of the load balancer',
     '620',
@@ -219,6 +224,11 @@ export const settingsTable = {
     oneOf('all', 'writes', 'none'),
   ),
   REQUEST_LOG_DAYS: setting('retention of recorded requests, in days', '7', integer(1, 3_650)),
+  AUDIT_LOG_DAYS: setting(
+    'days for which audit entries are kept, at least; months that are older are dropped by `rms migrate`; 0: forever',
+    '0',
+    integer(0, 36_500),
+  ),
   ERASE_ON_DELETE: setting(
     'erase delivered event bodies of a deleted resource; no names of resources in the audit log',
     'false',

@@ -20,6 +20,8 @@ export function deliveryHeaders(
 ): Readonly<Record<string, string>> {
   return {
     'content-type': 'application/json',
+    // Firewalls for web applications reject requests without it.
+    accept: '*/*',
     'user-agent': userAgent,
     'x-request-id': requestId,
     ...signatureHeaders(secrets, eventId, body, nowMs),

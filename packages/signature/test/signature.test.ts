@@ -58,6 +58,7 @@ describe('signatures', () => {
     const headers = deliveryHeaders(secrets, content, nowMs);
     expect(headers).toEqual({
       'content-type': 'application/json',
+      accept: '*/*',
       'user-agent': expect.stringMatching(/^rms-webhooks\//),
       'x-request-id': 'req_1',
       ...signatureHeaders(secrets, 'evt_1', body, nowMs),

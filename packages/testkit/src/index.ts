@@ -12,6 +12,7 @@ export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';
 export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
+export { isLinear } from './is-linear.ts';
 export { type LocalServices, localServices } from './local-services.ts';
 export { type DialWatch, watchDials } from './names/dial-watch.ts';
 export { serveNames } from './names/served-names.ts';

@@ -78,6 +78,7 @@ function expressionOf(
   if (type === 'boolean') return 'false';
   if (type === 'json' || type === 'jsonb') return `'{}'`;
   if (type.endsWith('[]')) return `'{}'`;
+  if (type === 'date') return 'current_date + row.n::integer';
   return type.startsWith('timestamp') ? 'now()' : 'n';
 }
 

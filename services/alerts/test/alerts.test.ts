@@ -60,7 +60,7 @@ describe('Alerts', () => {
     expect(text).toContain(`Webhook: ${webhookUrl} (${webhookId})`);
     expect(text).toContain('the alert rule “Consecutive webhook failures” of Acme & Söhne (live)');
     expect(text).toContain(
-      `https://dashboard.example.com/w/${tenant.workspaceId}/live/deliveries?webhook=${webhookId}`,
+      `https://dashboard.example.com/w/${tenant.workspaceId}/live/deliveries?webhook=${webhookId}&status=failed,retrying&test=0`,
     );
     // The lines of an email are short.
     expect(text.replace(/\s+/g, ' ')).toContain(
@@ -88,6 +88,45 @@ describe('Alerts', () => {
       'Consecutive delivery attempts failed: hooks.example.com/orders?key=1 · Acme & Söhne (live)',
       'Recovered: Consecutive delivery attempts failed: hooks.example.com/orders?key=1 · Acme & Söhne (live)',
     ]);
+    expect(repliesTo(both[1]?.raw)).toEqual(messageIdOf(both[0]?.raw));
+  });
+
+  const headerOf = (raw: string | undefined, name: string) =>
+    new RegExp(`^${name}: (<.+>)$`, 'im').exec(readEmail(raw ?? '').headers)?.[1];
+  const messageIdOf = (raw: string | undefined) => ({
+    inReplyTo: headerOf(raw, 'Message-ID'),
+    references: headerOf(raw, 'Message-ID'),
+  });
+  const repliesTo = (raw: string | undefined) => ({
+    inReplyTo: headerOf(raw, 'In-Reply-To'),
+    references: headerOf(raw, 'References'),
+  });
+
+  test('a recovery replies to the email that reported the problem and has its title, even if another rule reported it', async () => {
+    const { tenant, owner } = newOwner();
+    const webhookId = newId('wh');
+    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 4, failedAttempts: 4 })] });
+    await emailed(owner, 1);
+    // The second rule reports the same problem, without an email.
+    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 20, failedAttempts: 20 })] });
+    await waitUntil(async () => (await incidentsOf(tenant)).length === 2, { what: 'the second incident' });
+    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 100, delivered: 100 })] });
+    const calm = () =>
+      service.database.pool.query(
+        `update alerts.incidents set calm_since = now() - interval '1 hour'
+          where workspace_id = $1 and calm_since is not null and state = 'open'`,
+        [tenant.workspaceId],
+      );
+    await waitUntil(async () => (await calm()).rowCount === 1, { what: 'the failure rate to drop' });
+    await waitUntil(async () => (await incidentsOf(tenant)).every((one) => one.state === IncidentState.RECOVERED), {
+      what: 'both recoveries',
+    });
+    await service.database.pool.query('update alerts.notifications set due_at = now()');
+    const [first, second] = await emailed(owner, 2);
+    const title = readEmail(first?.raw ?? '').subject;
+    expect(title).toMatch(/^Consecutive delivery attempts failed: /);
+    expect(readEmail(second?.raw ?? '').subject).toBe(`Recovered: ${title}`);
+    expect(repliesTo(second?.raw)).toEqual(messageIdOf(first?.raw));
   });
 
   test('a failure rate opens an incident once there are enough requests; 429 does not count as a failure', async () => {

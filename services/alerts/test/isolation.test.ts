@@ -24,6 +24,8 @@ const insertNotifications = (pool: Pool, { workspaceId }: Tenant, count: number)
     [workspaceId, count],
   );
 
+import { readQuotaUses } from '../src/usage/usage-queries.ts';
+
 describe('A failure in one workspace does not block the others:', () => {
   const cleanUps: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
@@ -170,5 +172,16 @@ describe('A failure in one workspace does not block the others:', () => {
     service.loseMarkers();
     await waitUntil(() => raised.includes('ws_01500'), { what: 'the second batch' });
     expect(calls).toBeGreaterThan(1);
+    await service.database.pool.query(
+      `insert into alerts.request_counts
+       select 'ws_00042', 'live', 'minute', date_trunc('minute', now()), 1, 1, 0, 0, 0, 0, '{}', 0`,
+    );
+    const monthMs = Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth());
+    const used = async (usedSinceMs: number) =>
+      (await readQuotaUses(service.database.pool, monthMs, { after: undefined, usedSinceMs, limit: 10 })).map(
+        ({ workspaceId }) => workspaceId,
+      );
+    expect(await used(Date.now() - 120_000)).toEqual(['ws_00042']);
+    expect(await used(Date.now() + 120_000)).toEqual([]);
   });
 });

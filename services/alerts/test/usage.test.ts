@@ -52,7 +52,7 @@ describe('Periods', () => {
 
   test('a run of failures spans the minutes of a report and ends with a successful attempt', () => {
     const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
-    const counts = { ...base, url: '', lastError: '', latencies: noLatencies() };
+    const counts = { ...base, canceled: 0, url: '', lastError: '', latencies: noLatencies() };
     const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
     expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
       { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },
@@ -170,6 +170,25 @@ describe('Usage', () => {
     await forgetReporters(alerts.database.pool);
     await report('slow', 1, parts);
     expect((await usageOf(owner)).month?.used).toBe(5n);
+  });
+
+  test('keeps the months of an environment forever, and those of a webhook for 400 days', async () => {
+    const { pool } = alerts.database;
+    await pool.query(
+      `insert into alerts.delivery_counts
+       select 'ws_months', 'live', webhook_id, 'month', now() - make_interval(days => days), 1, 0, 1, 0, '{}'
+         from unnest(array['', 'wh_deleted']) as webhook_id cross join unnest(array[399, 401]) as days`,
+    );
+    await forgetCounts(pool);
+    const { rows } = await pool.query(
+      `select webhook_id, round(extract(epoch from now() - starts_at) / 86400)::integer as days
+         from alerts.delivery_counts where workspace_id = 'ws_months' order by 1, 2`,
+    );
+    expect(rows).toEqual([
+      { webhook_id: '', days: 399 },
+      { webhook_id: '', days: 401 },
+      { webhook_id: 'wh_deleted', days: 399 },
+    ]);
   });
 
   test('adds counts with a time in the future to the current period', async () => {

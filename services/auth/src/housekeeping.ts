@@ -1,7 +1,8 @@
+import { auditLogBytes, auditPartitions, auditThrottles } from '@rms/audit';
 import type { Pool } from '@rms/db';
 import { deleteExpiredKeys } from '@rms/idempotency';
 import type { Logger } from '@rms/logging';
-import type { Metrics } from '@rms/metrics';
+import { Gauge, type Metrics } from '@rms/metrics';
 import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
@@ -11,12 +12,13 @@ import { trimInvitations } from './invitation/invitation-queries.ts';
 import { createUseTrim } from './key/trim-uses.ts';
 import { trimResets } from './password/reset-queries.ts';
 import { requestPartitions } from './request/request-log.ts';
+import { trimRequestCounts } from './request/request-queries.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
 import { throttles } from './sign-in/throttle.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Creates the worker that deletes expired rows and late rows of deleted workspaces, and creates and drops the daily partitions of the request log. */
+/** Creates the worker that deletes expired rows and late rows of deleted workspaces, and creates and drops the daily partitions of the request log, and creates the monthly partitions of the audit log. */
 export function createHousekeeping(parts: {
   pool: Pool;
   log: Logger;
@@ -24,17 +26,26 @@ export function createHousekeeping(parts: {
   metrics: Metrics;
 }): Housekeeping {
   const { pool, log, requestLogDays, metrics } = parts;
+  const auditBytes = new Gauge({
+    name: 'rms_audit_log_bytes',
+    help: 'Size of the audit log with its indexes.',
+    registers: [metrics],
+  });
   return createHousekeepingWorker({
     everyMs,
     log,
     metrics,
     tasks: {
       make_partitions: () => requestPartitions.make(pool),
+      audit_partitions: () => auditPartitions.make(pool),
+      audit_throttles: (signal) => auditThrottles.trim(pool, signal),
+      audit_size: async () => auditBytes.set(await auditLogBytes(pool)),
       async drop_partitions() {
         const dropped = await requestPartitions.drop(pool, requestLogDays);
         if (dropped > 0)
           log.info({ dropped, retention_days: requestLogDays }, 'dropped expired partitions of the request log');
       },
+      request_counts: (signal) => trimRequestCounts(pool, requestLogDays, signal),
       key_uses: createUseTrim(pool),
       throttles: (signal) => throttles.trim(pool, signal),
       networks: (signal) => trimNetworks(pool, signal),

@@ -16,6 +16,7 @@ import type { AuthContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createMarkers } from './key/markers.ts';
 import { createAuthMetrics } from './metrics.ts';
+import { requestPartitions } from './request/request-log.ts';
 import { batchFindKeys } from './rpc/batch-find-keys.ts';
 import { batchReportKeyUses } from './rpc/batch-report-key-uses.ts';
 import { batchReportRequests } from './rpc/batch-report-requests.ts';
@@ -28,6 +29,7 @@ import { countContents } from './rpc/count-contents.ts';
 import { createKey } from './rpc/create-key.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
 import { deleteContents } from './rpc/delete-contents.ts';
+import { deletePlan } from './rpc/delete-plan.ts';
 import { findWorkspaces } from './rpc/find-workspaces.ts';
 import { getKey } from './rpc/get-key.ts';
 import { getWorkspace } from './rpc/get-workspace.ts';
@@ -116,7 +118,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         completeDeletion: completeDeletion(parts),
       }),
       rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
-      rpcService(PlansService, { setPlan: setPlan(parts), listPlans: listPlans(parts) }),
+      rpcService(PlansService, {
+        setPlan: setPlan(parts),
+        listPlans: listPlans(parts),
+        deletePlan: deletePlan(parts),
+      }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...userServices(parts),
     ],
@@ -130,6 +136,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     },
     async open() {
       await Promise.all([time.start(), limiter.start()]);
+      await requestPartitions.checkLocks(pool, {
+        setting: 'REQUEST_LOG_DAYS',
+        retentionDays: config.requestLogDays,
+        connections: pool.options.max,
+      });
     },
     async close() {
       await limiter.stop();

@@ -75,6 +75,11 @@ export function workspaceCases({
       await twice(() => the().plans.setPlan({ plan: { name: 'silver', monthlyQuota: 6n } }, operator(requestId)));
       return [['plan.set', 'silver', '', { monthly_quota: [5, 6], max_keys: [3, null] }]];
     },
+    'PlansService/deletePlan': async (requestId) => {
+      await the().plans.setPlan({ plan: { name: 'bronze-2', monthlyQuota: 5n } });
+      await the().plans.deletePlan({ name: 'bronze-2' }, operator(requestId));
+      return [['plan.deleted', 'bronze-2', '', { monthly_quota: [5, null] }]];
+    },
     'WorkspacesService/createWorkspace': async (requestId) => {
       const owner = await newUser();
       const created = { name: 'Acme', ownerUserId: owner.id };

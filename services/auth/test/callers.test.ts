@@ -8,6 +8,7 @@ const forOperators: readonly string[] = [
   'rms.auth.v1.KeysService/BatchFindKeys',
   'rms.auth.v1.KeysService/BatchRevokeKeys',
   'rms.auth.v1.LookupService/FindWorkspaces',
+  'rms.auth.v1.PlansService/DeletePlan',
   'rms.auth.v1.PlansService/ListPlans',
   'rms.auth.v1.PlansService/SetPlan',
   'rms.auth.v1.SecretsService/ReencryptSecrets',

@@ -37,6 +37,7 @@ export function createTestLimiter() {
   const memory = createMemoryLimiter(limits);
   const marked: KeyChange[] = [];
   let unavailable = false;
+  let refused = 0;
   let tries = 0;
   let confirmations = 0;
   return {
@@ -46,13 +47,20 @@ export function createTestLimiter() {
     get confirming() {
       return { tries, confirmations };
     },
+    /** Number of calls that could not set markers. */
+    get refused() {
+      return refused;
+    },
     setUnavailable(isUnavailable: boolean) {
       unavailable = isUnavailable;
     },
     start: () => memory.start(),
     stop: () => memory.stop(),
     async setMarkers(changes: readonly KeyChange[]) {
-      if (unavailable) throw new Error('redis does not respond');
+      if (unavailable) {
+        refused += 1;
+        throw new Error('redis does not respond');
+      }
       marked.push(...changes);
       await memory.setMarkers(changes);
     },

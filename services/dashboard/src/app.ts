@@ -1,7 +1,9 @@
 import type { RequestListener } from 'node:http';
+import { networkOf } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
 import {
   abortOnClose,
+  BodyBudget,
   checkHead,
   createProxyWarning,
   normalizeTarget,
@@ -33,7 +35,7 @@ import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { RequestReports } from './requests/request-reports.ts';
-import { type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
+import { bodyLimitKibOf, type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mount } from './routes/mount.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
@@ -55,6 +57,7 @@ export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const warnOfProxy = createProxyWarning(config.trustedProxies, log);
   const rates = createUserRates();
+  const bodies = new BodyBudget();
   const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
@@ -87,9 +90,14 @@ export function createApp(parts: AppParts): RequestListener {
       const { memberships } = await sessions.require(request, response);
       if (isTenant) checkTenant(memberships, { workspace, environment }, endpoint.access);
     };
+    const bodyOptions = {
+      limitKib: bodyLimitKibOf(endpoint),
+      budget: bodies,
+      owners: [networkOf(context.clientAddress), ...(selected ? [selected.tenant.workspaceId] : [])],
+    };
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
-      body: endpoint.body ? parseBody(endpoint.body, await readJsonBody(request, response)) : undefined,
+      body: endpoint.body && parseBody(endpoint.body, await readJsonBody(request, response, bodyOptions)),
       param: (name) => String(request.params[name] ?? ''),
       request,
       response,

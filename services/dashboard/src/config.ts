@@ -58,6 +58,7 @@ export interface DashboardConfig {
   readonly maxConnections: number;
   /** Per client address, except trusted proxies. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
+  readonly maxHeadersKib: number;
   /** Time after which idle connections are closed. */
   readonly keepAliveMs: number;
   /** Undefined: metrics are not served. */
@@ -96,6 +97,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
     maxConnectionsPerAddress: settings.MAX_CONNECTIONS_PER_ADDRESS,
+    maxHeadersKib: settings.MAX_HEADERS_KIB,
     keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     metricsAddress: settings.METRICS_ADDRESS,
   };

@@ -10,6 +10,8 @@ export interface DashboardMetrics {
   /** Counts an API call when its response has been sent or the browser has disconnected. */
   countCall(request: Request, response: PageResponse): void;
   refused(reason: ConnectionRefusal): void;
+  /** Counts changes that are missing from the request log. */
+  countLostRequestRecords(records: number): void;
   showConnections(open: () => number): void;
 }
 
@@ -36,6 +38,11 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
     registers,
   });
   for (const reason of ['malformed', 'too_many_connections', 'too_many_of_address']) refusals.inc({ reason }, 0);
+  const lost = new Counter({
+    name: 'rms_request_records_lost_total',
+    help: 'Requests missing from the request log because a report to auth failed.',
+    registers,
+  });
   let open = () => 0;
   new Gauge({
     name: 'rms_dashboard_connections',
@@ -60,6 +67,7 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
       });
     },
     refused: (reason) => refusals.inc({ reason }),
+    countLostRequestRecords: (records) => lost.inc(records),
     showConnections(count) {
       open = count;
     },

@@ -4,6 +4,7 @@ import { createApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { createDashboardMetrics } from './metrics.ts';
+import { headersPage } from './pages/headers-page.ts';
 import { readStaticFiles } from './pages/static-files.ts';
 import { createProbes } from './probes.ts';
 import { createRequestReports } from './requests/request-reports.ts';
@@ -28,7 +29,12 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
   const probes = createProbes(sessions);
   const counts = createDashboardMetrics(metrics);
   const tails = createTailHub(log);
-  const reports = createRequestReports({ backend, isKept: config.requestLog !== 'none', log });
+  const reports = createRequestReports({
+    backend,
+    isKept: config.requestLog !== 'none',
+    lost: counts.countLostRequestRecords,
+    log,
+  });
   let listener: Listener | undefined;
   let metricsServer: MetricsServer | undefined;
   let stopping: Promise<void> | undefined;
@@ -57,6 +63,8 @@ export function createDashboard(config: DashboardConfig, context: DashboardConte
         handle: createApp({ config, backend, store: sessions, probes, files, counts, tails, reports, log }),
         maxConnections: config.maxConnections,
         maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+        maxHeadersKib: config.maxHeadersKib,
+        headersPage,
         trustedProxies: config.trustedProxies,
         keepAliveMs: config.keepAliveMs,
         log,

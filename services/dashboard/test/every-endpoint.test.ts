@@ -89,6 +89,18 @@ test('every endpoint with a body has a sample', () => {
   ).toEqual(Object.keys(bodies).sort());
 });
 
+test('the body of an endpoint without a session has at most 8 KiB', async () => {
+  for (const endpoint of endpoints.filter((one) => isOpen(one) && one.body)) {
+    const statusOf = async (length: number) => {
+      const body = JSON.stringify(bodies[nameOf(endpoint)]).padEnd(length);
+      const headers = { Origin: dashboard.url, 'Content-Type': 'application/json' };
+      return (await fetch(dashboard.url + urlOf(endpoint), { method: 'POST', headers, body })).status;
+    };
+    expect([nameOf(endpoint), await statusOf(8 * 1024 + 1)]).toEqual([nameOf(endpoint), 413]);
+    expect([nameOf(endpoint), await statusOf(8 * 1024)]).not.toEqual([nameOf(endpoint), 413]);
+  }
+});
+
 /** All but reads without a session. */
 const guarded = endpoints.filter((endpoint) => !isOpen(endpoint) || isChange(endpoint));
 

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { RmsError } from '@rms/errors';
 import { AuditEntrySchema } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { RequestSchema } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { DeliverySchema } from '@rms/proto/rms/webhooks/v1/delivery_pb';
@@ -171,6 +172,23 @@ test('changes by users are reported to the request log, reads and rejected calls
         options: { context: { actor: 'user:usr_1' } },
       },
     ]);
+  } finally {
+    await dashboard.stop();
+  }
+});
+
+test('a failed report is counted', async () => {
+  const batchReportRequests = () => Promise.reject(new RmsError('service_unavailable'));
+  const dashboard = await startDashboard({}, { batchReportRequests });
+  try {
+    const browser = await dashboard.signIn();
+    await browser.send('DELETE', `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`);
+    await waitUntil(
+      async () => (await dashboard.metrics()).includes('rms_request_records_lost_total{service="dashboard"} 1'),
+      {
+        what: 'the count of lost records',
+      },
+    );
   } finally {
     await dashboard.stop();
   }

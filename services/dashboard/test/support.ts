@@ -29,6 +29,8 @@ export interface TestDashboard {
   readonly recorded: Recorded[];
   /** Log lines. */
   readonly lines: string[];
+  /** Returns the metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
   /** User that auth returns. */
   account: {
     userId: string;
@@ -176,6 +178,7 @@ export async function startDashboard(
     store,
     recorded,
     lines,
+    metrics: () => context.metrics.metrics(),
     account,
     async signIn({ cookie: before } = {}) {
       const response = await send('POST', '/api/sign-in', {

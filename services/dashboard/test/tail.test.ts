@@ -177,12 +177,24 @@ describe('the live tail', () => {
     await viewer.close();
   });
 
-  test('ends when the session ends', async () => {
-    const browser = await dashboard.signIn();
-    const viewer = await follow(browser);
-    await browser.send('POST', '/api/account/sign-out');
-    await waitUntil(() => viewer.state.ended || undefined, { what: 'the end' });
-    expect(viewer.received.at(-1)?.name).toBe('end');
+  test('ends when the session, the membership or the account of the viewer ends', async () => {
+    const ends: readonly ((own: TestDashboard, browser: Browser) => unknown)[] = [
+      (_, browser) => browser.send('POST', '/api/account/sign-out'),
+      ({ account }) => Object.assign(account, { workspaces: {} }),
+      ({ account }) => Object.assign(account, { valid: false }),
+    ];
+    // Together, because sessions are checked every ten seconds.
+    await Promise.all(
+      ends.map(async (end) => {
+        const own = await startDashboard({}, { tailDeliveries: (request: never) => feed.tailDeliveries(request) });
+        const browser = await own.signIn();
+        const viewer = await follow(browser);
+        await end(own, browser);
+        await waitUntil(() => viewer.state.ended || undefined, { what: 'the end' });
+        expect(viewer.received.at(-1)?.name).toBe('end');
+        await own.stop();
+      }),
+    );
   });
 
   test('ends when the dashboard stops, and the stop does not wait for viewers', async () => {

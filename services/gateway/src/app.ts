@@ -1,9 +1,11 @@
 import type { RequestListener } from 'node:http';
 
+import { networkOf } from '@rms/cidr';
 import { toRmsError } from '@rms/errors';
 
 import {
   abortOnClose,
+  type BodyBudget,
   baseUrlOf,
   checkHead,
   createProxyWarning,
@@ -44,13 +46,15 @@ export interface AppParts {
   readonly backend: Backend;
   readonly probes: Probes;
   readonly requests: RequestLog;
+  /** Of all listeners of the process. */
+  readonly bodies: BodyBudget;
   readonly countRequest: CountRequest;
   readonly log: Logger;
 }
 
 /** Creates the REST API of an environment. */
 export function createApp(parts: AppParts): RequestListener {
-  const { environment, config, admit, backend, probes, requests, countRequest, log } = parts;
+  const { environment, config, admit, backend, probes, requests, bodies, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
   const tracing = { environment, trustTraceparent };
   const warnOfProxy = createProxyWarning(trustedProxies, log);
@@ -63,7 +67,7 @@ export function createApp(parts: AppParts): RequestListener {
     const isGet = endpoint.method === 'get';
     const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
     const query = parseQuery(endpoint.query, request.url);
-    const body = endpoint.body && parseBody(endpoint.body, await bodyOf(endpoint, request, response));
+    const body = endpoint.body && parseBody(endpoint.body, await bodyOf(endpoint, request, response, bodies));
     const result = await endpoint.handle({
       principal,
       limits,
@@ -138,8 +142,15 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 /** Reads the JSON body of a request. */
-async function bodyOf({ optionalBody }: Endpoint, request: Request, response: ApiResponse): Promise<unknown> {
+async function bodyOf(
+  { optionalBody }: Endpoint,
+  request: Request,
+  response: ApiResponse,
+  budget: BodyBudget,
+): Promise<unknown> {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   const isEmpty = encoding === undefined && Number(length ?? 0) === 0;
-  return optionalBody && isEmpty ? {} : readJsonBody(request, response);
+  if (optionalBody && isEmpty) return {};
+  const { workspaceId = '', client } = response.locals;
+  return readJsonBody(request, response, { budget, owners: [networkOf(client().address), workspaceId] });
 }

@@ -30,6 +30,7 @@ export interface GatewayConfig {
   readonly maxConnections: number;
   /** Per client address, except trusted proxies. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
+  readonly maxHeadersKib: number;
   /** Time after which idle connections are closed. */
   readonly keepAliveMs: number;
   /** Defaults for workspaces whose plan sets none. */
@@ -55,6 +56,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     requestLog: settings.REQUEST_LOG,
     maxConnections: settings.MAX_CONNECTIONS,
     maxConnectionsPerAddress: settings.MAX_CONNECTIONS_PER_ADDRESS,
+    maxHeadersKib: settings.MAX_HEADERS_KIB,
     keepAliveMs: settings.KEEP_ALIVE_SECONDS * 1_000,
     limits: {
       rateLimitRequests: settings.RATE_LIMIT_REQUESTS,

@@ -31,7 +31,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   });
   const lost = new Counter({
     name: 'rms_request_records_lost_total',
-    help: 'Requests missing from the request log: auth was down for too long, or too many had no valid key.',
+    help: 'Requests missing from the request log because a report to auth failed.',
     registers,
   });
   return {

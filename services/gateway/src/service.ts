@@ -1,4 +1,4 @@
-import { type Listener, listen } from '@rms/http';
+import { BodyBudget, type Listener, listen } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
 import { createBackend } from './backend/backend.ts';
@@ -62,6 +62,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     dropped: counts.countLostRequestRecords,
     log,
   });
+  const bodies = new BodyBudget();
   const requestMetrics = createRequestMetrics(metrics);
   showReadiness(metrics, probes);
   let metricsServer: MetricsServer | undefined;
@@ -126,13 +127,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           log,
         });
         const countRequest = requestMetrics.countRequests(environment, paths);
-        const app = createApp({ environment, config, admit, backend, probes, requests, countRequest, log });
+        const app = createApp({ environment, config, admit, backend, probes, requests, bodies, countRequest, log });
         const listener = await listen({
           host: config.host,
           port: ports[environment],
           handle: app,
           maxConnections: config.maxConnections,
           maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+          maxHeadersKib: config.maxHeadersKib,
           trustedProxies: config.trustedProxies,
           keepAliveMs: config.keepAliveMs,
           catalogUrl: config.errorCatalogUrl,

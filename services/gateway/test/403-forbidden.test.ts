@@ -92,6 +92,14 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     }
   });
 
+  test('a refusal by a cached verdict asks auth only if the key has changed', async () => {
+    const { value: key } = api.auth.newKey('read');
+    expect((await api.send('GET', '/v1/resources', { key })).status).toBe(200);
+    const { lookups } = api.auth;
+    for (let i = 0; i < 3; i += 1) expect((await api.send('DELETE', '/v1/resources/res_x', { key })).status).toBe(403);
+    expect(api.auth.lookups).toBe(lookups);
+  });
+
   test('the allowlist is checked before 404 and 405', async () => {
     const { value } = api.auth.newKey('admin', { allowedIps: ['192.0.2.1'] });
     expect((await api.send('GET', '/v1/nothing', { key: value })).status).toBe(403);

@@ -45,14 +45,35 @@ describe('429 rate_limit_exceeded and quota_exceeded', () => {
     expect((await api.send('GET', '/v1/webhooks', { key: other.value })).status).toBe(200);
   });
 
-  test('requests without a valid key or without the required scope do not count', async () => {
-    api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '1', RATE_LIMIT_WINDOW_SECONDS: '3600' } });
+  test('requests without a valid key or without the required scope do not count toward limits of accepted ones', async () => {
+    const env = { RATE_LIMIT_REQUESTS: '5', RATE_LIMIT_WINDOW_SECONDS: '3600', MONTHLY_QUOTA: '5' };
+    api = await startGateway({ env });
     const key = api.auth.newKey('read').value;
     for (let i = 0; i < 5; i += 1) {
       expect((await api.send('GET', '/v1/resources')).status).toBe(401);
       expect((await api.send('POST', '/v1/resources', { key, json: {} })).status).toBe(403);
     }
-    expect((await api.send('GET', '/v1/resources', { key })).status).toBe(200);
+    for (let i = 0; i < 5; i += 1) expect((await api.send('GET', '/v1/resources', { key })).status).toBe(200);
+  });
+
+  test('requests outside the scope or the allowlist have a rate limit of their own', async () => {
+    api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '2', RATE_LIMIT_WINDOW_SECONDS: '3600' } });
+    const { send, auth } = api;
+    const scoped = auth.newKey('read').value;
+    const outside = auth.newKey('admin', { allowedIps: ['192.0.2.1'] }).value;
+    for (const refused of [
+      () => send('POST', '/v1/resources', { key: scoped, json: {} }),
+      () => send('GET', '/v1/resources', { key: outside }),
+    ]) {
+      const statuses = [(await refused()).status, (await refused()).status];
+      expect(statuses).toEqual([403, 403]);
+      const { lookups } = auth;
+      const { status, body, headers } = await refused();
+      expect([status, body.error.code, Number(headers['retry-after']) > 0]).toEqual([429, 'rate_limit_exceeded', true]);
+      expect(body.error.message).toMatch(/^Rate limit reached: 2 requests per 3600 s for refused requests of this key/);
+      expect(auth.lookups).toBe(lookups);
+    }
+    expect((await send('GET', '/v1/resources', { key: scoped })).status).toBe(200);
   });
 
   test('all keys of a workspace and environment share a limit', async () => {

@@ -2,7 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
-import { checkHead, clientOf, parseBody, parseQuery, readJsonBody, requestIdOf } from '@rms/http';
+import {
+  BodyBudget,
+  checkHead,
+  clientOf,
+  parseBody,
+  parseQuery,
+  readJsonBody,
+  requestIdOf,
+  shownText,
+} from '@rms/http';
+import { isLinear } from '@rms/testkit';
 import { keyHashOf } from '../src/checks/authenticate.ts';
 import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
 import { createResource } from '../src/routes/resources/create-resource.ts';
@@ -110,8 +120,48 @@ describe('Texts of 64 KiB that are expensive for regular expressions', () => {
     for (const text of texts) {
       const request = Object.assign(Readable.from([]), { headers: { 'content-type': text } });
       const response = { setHeader() {} } as unknown as ServerResponse;
-      const reading = readJsonBody(request as unknown as IncomingMessage, response);
+      const reading = readJsonBody(request as unknown as IncomingMessage, response, {
+        budget: new BodyBudget(),
+        owners: [],
+      });
       await expect(reading).rejects.toBeInstanceOf(RmsError);
     }
+  });
+});
+
+describe('Texts and lists of 256 KiB', () => {
+  const quarter = 64 * 1024;
+  const key = '-----BEGIN PRIVATE KEY-----';
+  const nameOf = (length: number) => `${key.repeat(length / key.length)}\n`;
+  const violationsOf = (body: object) => {
+    try {
+      if (createWebhook.body) parseBody(createWebhook.body, body);
+    } catch (error) {
+      if (error instanceof RmsError) return error.details;
+    }
+    throw new Error('the body was not refused');
+  };
+
+  test('are shown in time that depends on the shown length only', () => {
+    expect(isLinear(quarter, nameOf, (text) => shownText(text, 100))).toBe(true);
+  });
+
+  test('take time in proportion to their length as the names of fields', () => {
+    expect(isLinear(quarter, (length) => ({ [nameOf(length)]: 1 }), violationsOf)).toBe(true);
+    expect(isLinear(quarter, (length) => ({ rate_limit: { [nameOf(length)]: 1 } }), violationsOf)).toBe(true);
+  });
+
+  test('report at most 100 violations', () => {
+    const fields = Object.fromEntries(Array.from({ length: 26_000 }, (_, i) => [`field_${i}`, i]));
+    expect(violationsOf(fields)).toHaveLength(100);
+    const fieldsOf = (count: number) => Object.fromEntries(Object.entries(fields).slice(0, count));
+    expect(isLinear(6_500, fieldsOf, violationsOf)).toBe(true);
+  });
+
+  test('are refused as events without an error per item', () => {
+    const events = Array<number>(130_000).fill(0);
+    expect(violationsOf({ url: 'https://example.com', events })).toEqual([
+      { field: 'events', message: 'must have at most 4 items' },
+    ]);
   });
 });

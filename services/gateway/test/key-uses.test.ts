@@ -35,6 +35,34 @@ describe('Key uses', () => {
     ]);
   });
 
+  test('the last refused request of a key is reported, after a failed report with the next one', async () => {
+    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '2', RATE_LIMIT_WINDOW_SECONDS: '3600' } });
+    const [limited, scoped, used] = [api.auth.newKey('read'), api.auth.newKey('read'), api.auth.newKey('read')];
+    for (let i = 0; i < 3; i += 1) await api.send('GET', '/v1/resources', { key: limited.value });
+    await api.send('POST', '/v1/resources', { key: scoped.value, json: {} });
+    await api.send('GET', '/v1/resources', { key: used.value });
+    await api.stop();
+    expect(api.auth.refusals.map(({ keyId, errorCode }) => [keyId, errorCode])).toEqual([
+      [limited.keyId, 'rate_limit_exceeded'],
+      [scoped.keyId, 'insufficient_scope'],
+    ]);
+
+    const reports: unknown[] = [];
+    const auth = {
+      async batchReportKeyUses({ refusals }: { refusals: unknown[] }) {
+        reports.push(refusals);
+        if (reports.length === 1) throw new Error('unavailable');
+      },
+    };
+    const uses = new KeyUses(auth as unknown as ConstructorParameters<typeof KeyUses>[0], silent);
+    uses.noteRefusal({ keyId: 'key_1' } as Principal, 'ip_not_allowed');
+    await uses.flush();
+    await uses.flush();
+    await uses.flush();
+    expect(reports).toHaveLength(2);
+    expect(reports[1]).toMatchObject([{ keyId: 'key_1', errorCode: 'ip_not_allowed' }]);
+  });
+
   test('failed reports are merged into the next one', async () => {
     const reports: unknown[][] = [];
     let fail = true;

@@ -5,7 +5,7 @@ import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
-const tooLargeHead = 'The request line and the headers have more than 16 KiB in total.';
+const tooLargeHead = 'The request line and the headers have more than 32 KiB in total.';
 
 describe('Malformed HTTP', () => {
   let api: TestGateway;
@@ -33,12 +33,12 @@ describe('Malformed HTTP', () => {
       'invalid_request',
     ],
     [
-      'headers over 16 KiB',
-      `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
+      'headers over 32 KiB',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(40_000)}\r\n\r\n`,
       431,
       'headers_too_large',
     ],
-    ['a long path', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
+    ['a long path', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
     ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405, 'method_not_allowed'],
   ])('%s gets a standard error response with an X-Request-ID', async (_, bytes, status, code) => {
     const response = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
@@ -50,9 +50,14 @@ describe('Malformed HTTP', () => {
     expect(Number(response.headers['content-length'])).toBe(Buffer.byteLength(response.text));
   });
 
+  test('headers of up to 32 KiB are accepted', async () => {
+    const bytes = `GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Large: ${'x'.repeat(32_600)}\r\n\r\n`;
+    expect(parseResponse(await sendBytes(api.gateway.addresses.live, bytes)).status).toBe(200);
+  });
+
   test.each([
-    ['a large header', `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`, tooLargeHead],
-    ['a long path', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, tooLargeHead],
+    ['a large header', `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(40_000)}\r\n\r\n`, tooLargeHead],
+    ['a long path', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, tooLargeHead],
     ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'The method CONNECT is not supported.'],
   ])('the message names the limit or the method: %s', async (_, bytes, message) => {
     const { body } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
@@ -75,7 +80,7 @@ describe('Malformed HTTP', () => {
       'Content-Type: application/json',
       'Transfer-Encoding: chunked',
     ];
-    const bytes = `${head.join('\r\n')}\r\n\r\n1;${'x'.repeat(20_000)}\r\na\r\n`;
+    const bytes = `${head.join('\r\n')}\r\n\r\n1;${'x'.repeat(40_000)}\r\na\r\n`;
     const { status, body } = parseResponse(await sendBytes(api.gateway.addresses.live, bytes));
     expect([status, body.error.message]).toEqual([
       413,

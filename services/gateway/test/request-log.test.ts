@@ -6,7 +6,8 @@ import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
 const silent = { warn() {}, error() {} } as never;
-const record = (requestId: string, workspaceId = 'ws_1') => ({ requestId, workspaceId }) as RequestRecord;
+const record = (requestId: string, workspaceId = 'ws_1', status = 200) =>
+  ({ requestId, workspaceId, environment: Environment.LIVE, status }) as RequestRecord;
 
 describe('Reported requests', () => {
   let world: TestGateway;
@@ -72,17 +73,20 @@ describe('Reported requests', () => {
     },
   );
 
-  test('contain the error code of a failed request, and no part of an unknown path', async () => {
+  test('contain the error code of a failed request, and no part of an unknown path; none without a valid key', async () => {
     const key = world.auth.newKey('read');
     const wrong = await world.send('GET', '/v1/resources?colour=red', { key: key.value });
     expect(await reported(String(wrong.headers['x-request-id']))).toMatchObject({
       status: 400,
       errorCode: 'invalid_request',
     });
-    const unknown = await world.send('GET', '/v1/s3cr3t', { key: 's3cr3t' });
+    const invalid = await world.send('GET', '/v1/s3cr3t', { key: 's3cr3t' });
+    expect(invalid.status).toBe(401);
+    const unknown = await world.send('GET', '/v1/s3cr3t', { key: key.value });
     const report = await reported(String(unknown.headers['x-request-id']));
-    expect(report).toMatchObject({ workspaceId: '', keyId: '', status: 401, errorCode: 'invalid_api_key' });
-    expect(JSON.stringify(report)).not.toContain('s3cr3t');
+    expect(report).toMatchObject({ workspaceId: key.workspaceId, keyId: key.keyId, status: 404, path: '' });
+    expect(world.auth.requests.map(({ requestId }) => requestId)).not.toContain(invalid.headers['x-request-id']);
+    expect(JSON.stringify(world.auth.requests)).not.toContain('s3cr3t');
   });
 });
 
@@ -172,23 +176,30 @@ describe('The request log', () => {
     expect([lost, taken]).toEqual([[1], ['right']]);
   });
 
-  test('limits the records of unauthenticated requests between two reports', async () => {
-    let lost = 0;
-    const batches: unknown[][] = [];
-    const log = logTo(
-      async ({ columns: { requestIds } }) => {
-        batches.push(requestIds);
-        return {} as never;
-      },
-      (records) => {
-        lost += records;
-      },
-    );
-    for (let i = 0; i < 600; i += 1) log.note(record(`n${i}`, ''));
-    log.note(record('known'));
+  test('has 100 refused requests per workspace and minute, and the number of the others', async () => {
+    const taken: unknown[] = [];
+    const leftOut: { workspaceId: string; requests: bigint }[] = [];
+    let isDown = true;
+    const batchReportRequests = async (request: { columns: { requestIds: unknown[] }; leftOut: typeof leftOut }) => {
+      if (isDown) throw new RmsError('service_unavailable');
+      taken.push(...request.columns.requestIds);
+      leftOut.push(...request.leftOut);
+      return {} as never;
+    };
+    const log = logTo(batchReportRequests as never);
+    for (let i = 0; i < 50; i += 1) {
+      for (const status of [401, 403, 429]) log.note(record(`refused ${status}`, 'ws_refused', status));
+      log.note(record('accepted', 'ws_refused', 404));
+      if (i === 40) await log.flush();
+    }
+    for (let i = 0; i < 100; i += 1) log.note(record('other', 'ws_other', 403));
+    isDown = false;
     await log.flush();
-    expect(lost).toBe(100);
-    expect(batches[0]).toHaveLength(501);
+    const countOf = (start: string) => taken.filter((id) => String(id).startsWith(start)).length;
+    expect([countOf('refused'), countOf('accepted'), countOf('other')]).toEqual([100, 50, 100]);
+    expect(leftOut).toEqual([{ workspaceId: 'ws_refused', environment: Environment.LIVE, requests: 50n }]);
+    await log.flush();
+    expect(leftOut).toHaveLength(1);
   });
 
   test.each([

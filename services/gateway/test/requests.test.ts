@@ -38,7 +38,7 @@ describe('/v1/requests', () => {
       'api_key_id=key_01jc3v9m0w7y8x2k4n6p8q0r2s&' +
       'created_after=2026-01-02T03:04:05Z&created_before=2026-01-02T03:04:06Z';
     const { status, body } = await get(`/v1/requests?${query}`);
-    expect([status, body.meta]).toEqual([200, { total: null, page: 1, per_page: 7 }]);
+    expect([status, body.meta]).toEqual([200, { total: null, page: 1, per_page: 7, left_out: 12 }]);
     expect(body.data).toEqual([
       {
         request_id: 'request-1',

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { parseCidrs } from '@rms/cidr';
-import { type Listener, listen, readJsonBody } from '@rms/http';
+import type { RmsError } from '@rms/errors';
+import { BodyBudget, errorResponse, type Listener, listen, readJsonBody, sendResponse } from '@rms/http';
 import { createLogger } from '@rms/logging';
 import { waitUntil } from '@rms/testkit';
 import { parseResponse } from './support/wire.ts';
@@ -25,6 +26,7 @@ describe('Slow and greedy connections', () => {
       handle,
       maxConnections: 1_000,
       maxConnectionsPerAddress: 0,
+      maxHeadersKib: 32,
       trustedProxies: parseCidrs([]),
       keepAliveMs: 100,
       log,
@@ -52,7 +54,7 @@ describe('Slow and greedy connections', () => {
   };
   const readBody: RequestListener = (request, response) => {
     response.setHeader('X-Request-ID', 'known-request');
-    readJsonBody(request, response).then(
+    readJsonBody(request, response, { budget: new BodyBudget(), owners: [] }).then(
       () => response.end('read'),
       () => response.destroy(),
     );
@@ -190,6 +192,99 @@ describe('Slow and greedy connections', () => {
     await closed(held[0]?.socket as Socket);
     expect(held[0]?.text()).toMatch(/^HTTP\/1\.1 200/);
     held[1]?.socket.destroy();
+  });
+
+  describe('budget for unfinished bodies', () => {
+    const head =
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 10000\r\n\r\n';
+    const json = JSON.stringify('x'.repeat(9_998));
+    const start = async (limits: ConstructorParameters<typeof BodyBudget>[0]) => {
+      const budget = new BodyBudget(limits);
+      let received = 0;
+      const handle: RequestListener = async (request, response) => {
+        const owners = String(request.headers.owner ?? request.socket.remoteAddress).split(',');
+        const reading = readJsonBody(request, response, { budget, owners });
+        request.on('data', (chunk: Buffer) => {
+          received += chunk.length;
+        });
+        await reading.then(
+          () => response.end('read'),
+          (error: RmsError) => sendResponse(response, errorResponse(error, undefined)),
+        );
+      };
+      const { client } = await open(handle, { times: { ...times, headersMs: 60_000, requestMs: 60_000 } });
+      return {
+        /** Sends a part of a body. Resolves when the server has read it. */
+        async send(bytes: number, { address = '127.0.0.1', owners }: { address?: string; owners?: string } = {}) {
+          const { socket, text } = client(address);
+          const before = received;
+          socket.write(owners === undefined ? head : head.replace('\r\n\r\n', `\r\nOwner: ${owners}\r\n\r\n`));
+          socket.write(json.slice(0, bytes));
+          await waitUntil(() => received === before + bytes, { what: 'the part of the body' });
+          return {
+            /** Sends the rest and returns the status and Retry-After. */
+            async finish() {
+              socket.write(json.slice(bytes));
+              await closed(socket);
+              const { status, headers } = parseResponse(text());
+              return [status, headers['retry-after']];
+            },
+            refused: () => waitUntil(() => text().includes('503'), { what: 'the refusal' }),
+          };
+        },
+      };
+    };
+
+    test('beyond the limit of a network, its largest body gets 503; other bodies and networks are not affected', async () => {
+      const { send } = await start({ ownerBytes: 22_000, totalBytes: 1_000_000 });
+      const small = await send(100);
+      const large = await send(9_000);
+      const other = await send(9_000, { address: '127.0.0.2' });
+      const larger = await send(9_500);
+      expect(await (await send(5_000)).finish()).toEqual([200, undefined]);
+      await larger.refused();
+      expect(await larger.finish()).toEqual([503, '1']);
+      for (const body of [small, large, other]) expect(await body.finish()).toEqual([200, undefined]);
+    });
+
+    test('beyond the limit of the process, the largest body of the network with the most gets 503', async () => {
+      const { send } = await start({ ownerBytes: 1_000_000, totalBytes: 30_000 });
+      const small = await send(9_900, { address: '127.0.0.2' });
+      const first = await send(7_000);
+      const second = await send(6_000);
+      expect(await (await send(100, { address: '127.0.0.3' })).finish()).toEqual([200, undefined]);
+      await first.refused();
+      expect(await first.finish()).toEqual([503, '1']);
+      for (const body of [small, second]) expect(await body.finish()).toEqual([200, undefined]);
+    });
+
+    test('beyond the limit of a workspace, its largest body gets 503, whatever its network', async () => {
+      const { send } = await start({ ownerBytes: 15_000, totalBytes: 1_000_000 });
+      const first = await send(9_000, { owners: 'network 1,ws_1' });
+      const second = await send(8_000, { owners: 'network 2,ws_1' });
+      await first.refused();
+      expect(await second.finish()).toEqual([200, undefined]);
+    });
+
+    test('bodies that have arrived, failed or been refused count no more', async () => {
+      const { send } = await start({ ownerBytes: 12_000, totalBytes: 12_000 });
+      for (let i = 0; i < 5; i += 1) expect(await (await send(9_000)).finish()).toEqual([200, undefined]);
+      const first = await send(9_000);
+      const second = await send(8_000);
+      await first.refused();
+      expect(await second.finish()).toEqual([200, undefined]);
+      expect(await (await send(9_000)).finish()).toEqual([200, undefined]);
+    });
+
+    test('a body in many chunks counts their memory', () => {
+      const budget = new BodyBudget({ ownerBytes: 100_000, totalBytes: 1_000_000 });
+      let isRefused = false;
+      const body = budget.open(['network'], () => {
+        isRefused = true;
+      });
+      for (let i = 0; i < 1_000 && !isRefused; i += 1) budget.receive(body, 1);
+      expect(isRefused).toBe(true);
+    });
   });
 
   describe('limit per client address', () => {

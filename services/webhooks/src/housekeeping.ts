@@ -5,6 +5,7 @@ import type { Metrics } from '@rms/metrics';
 import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
 import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
 import { contents } from './deletion/contents.ts';
+import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliveries.ts';
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
 import { wakeOrphans } from './delivery/store/schedule-queries.ts';
@@ -13,7 +14,8 @@ import { logPartitions } from './log/partitions.ts';
 import { trimReplays } from './replay/replay-queries.ts';
 
 const everyMs = 60_000;
-const eraseEveryMs = 2_000;
+/** Interval of the tasks whose results users wait for. */
+const soonMs = 2_000;
 /** Endpoints per statement, and statements per run. The next run continues after them. */
 const endpointsRead = 1_000;
 const endpointPages = 10;
@@ -24,21 +26,25 @@ export interface HousekeepingParts {
   readonly metrics: Metrics;
   readonly eraseOnDelete: boolean;
   readonly retentionDays: number;
+  /** Count the deliveries that ended without an attempt. */
+  readonly counters: readonly DeliveryCounter[];
   readonly reportRejected: RejectedReporter;
 }
 
 /**
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
  * partitions and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
- * workspaces and webhooks, and, if enabled, event bodies of deleted resources.
+ * workspaces and webhooks, and, if enabled, event bodies of deleted resources. It also counts the deliveries that ended
+ * without an attempt.
  */
 export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
-  const { pool, log, metrics, eraseOnDelete, retentionDays } = parts;
+  const { pool, log, metrics, eraseOnDelete, retentionDays, counters } = parts;
   return createHousekeepingWorker({
     everyMs,
     log,
     metrics,
     tasks: {
+      ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, counters) },
       make_partitions: () => logPartitions.make(pool),
       // Before the partitions are dropped: a day with queued deliveries is kept.
       expired_deliveries: (signal) => endExpired(parts, signal),
@@ -50,7 +56,7 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
       orphaned_endpoints: createOrphanSweep(pool),
-      ...(eraseOnDelete && { erasure: { everyMs: eraseEveryMs, run: createErasure(pool, log) } }),
+      ...(eraseOnDelete && { erasure: { everyMs: soonMs, run: createErasure(pool, log) } }),
     },
   });
 }

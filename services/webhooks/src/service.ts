@@ -16,6 +16,7 @@ import { createEndpointAgents } from './delivery/attempt/endpoint-agents.ts';
 import { createSecretCache } from './delivery/attempt/secret-cache.ts';
 import { showBacklog } from './delivery/backlog-gauges.ts';
 import { createDeliveryUsage } from './delivery/delivery-usage.ts';
+import { createEndCounter } from './delivery/ended-deliveries.ts';
 import { createEndpointHealth } from './delivery/endpoint-health.ts';
 import { createDeliveryEngine } from './delivery/engine.ts';
 import { showEngine } from './delivery/engine-gauges.ts';
@@ -28,6 +29,7 @@ import { createFanOut } from './fan-out/fan-out.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createAttemptTally } from './health/attempt-tally.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { logPartitions } from './log/partitions.ts';
 import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
@@ -84,6 +86,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const time = createDatabaseTime(pool);
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
+  const counters = [usage, tally, createEndCounter(context.metrics)];
   const reportRejected = createRejectedReporter(context.metrics, log);
   const engine = createDeliveryEngine({
     pool,
@@ -92,7 +95,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     secrets,
     health,
     endings,
-    counters: [usage, tally],
+    counters,
     report: createAttemptReporter(context.metrics, log),
     reportRejected,
     log,
@@ -172,6 +175,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         metrics: context.metrics,
         eraseOnDelete: config.eraseOnDelete,
         retentionDays: config.retentionDays,
+        counters,
         reportRejected,
       }),
     ],
@@ -181,6 +185,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     },
     async open() {
       await time.start();
+      await logPartitions.checkLocks(pool, {
+        setting: 'LOG_RETENTION_DAYS',
+        retentionDays: config.retentionDays,
+        connections: pool.options.max + keyedPool.options.max,
+      });
       usage.start();
       tally.start();
       await bus.start([

@@ -23,7 +23,7 @@ describeDeletion({
   },
   housekeep: (pool, signal) => {
     const metrics = createMetrics('webhooks');
-    const settings = { eraseOnDelete: false, retentionDays: 30, reportRejected: () => {} };
+    const settings = { eraseOnDelete: false, retentionDays: 30, counters: [], reportRejected: () => {} };
     return createHousekeeping({ pool, log, metrics, ...settings }).run(signal);
   },
 });

@@ -2,6 +2,8 @@ import { newId } from '@rms/ids';
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
+import type { DeliveryCounter } from '../src/delivery/ended-deliveries.ts';
+import type { EndCount } from '../src/delivery/store/end-count-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
@@ -28,11 +30,23 @@ describe('housekeeping', () => {
   });
 
   /** Runs every task once. Returns the log lines. */
-  const pass = async (retentionDays: number, metrics = createMetrics('webhooks')) => {
+  const pass = async (
+    retentionDays: number,
+    metrics = createMetrics('webhooks'),
+    counters: readonly DeliveryCounter[] = [],
+  ) => {
     const logged: { task?: string; msg: string }[] = [];
     const destination = { write: (line: string) => void logged.push(JSON.parse(line)) };
     const log = createLogger({ name: 'webhooks', level: 'error', destination });
-    const parts = { pool: database.pool, log, metrics, eraseOnDelete: false, retentionDays, reportRejected() {} };
+    const parts = {
+      pool: database.pool,
+      log,
+      metrics,
+      eraseOnDelete: false,
+      retentionDays,
+      counters,
+      reportRejected() {},
+    };
     await createHousekeeping(parts).pass(new AbortController().signal);
     return logged;
   };
@@ -68,6 +82,13 @@ describe('housekeeping', () => {
     await database.pool.query(`drop table webhooks.events_${nameOf(-41)}, webhooks.delivery_log_${nameOf(-41)}`);
 
     expect(await pass(30)).toEqual([]);
+    const counted: EndCount[] = [];
+    await pass(30, createMetrics('webhooks'), [{ count() {}, countEnds: (ends) => void counted.push(...ends) }]);
+    // Two were deleted with their day, and two failed.
+    expect(counted.map(({ reason, deliveries }) => [reason, deliveries])).toEqual([
+      ['expired', 2],
+      ['expired', 2],
+    ]);
     expect(await oldestDay()).toBe(nameOf(-30));
     const log = await stepsOn(database.pool).logged(tenant);
     expect(log.map(({ id }) => id)).not.toContain(expired);

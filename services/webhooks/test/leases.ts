@@ -42,7 +42,7 @@ export function stepsOn(pool: Pool) {
     const { webhooks } = await readDue(pool, { webhookIds: [], workspaceIds: [] }, 100);
     const refills = webhooks.map(({ webhookId }) => ({ webhookId, deliveries: attempts, attempts, isKnown }));
     const leased = await leaseFor(pool, refills, alone);
-    if (leased.lost.length > 0) await failDeliveries(pool, leased.lost);
+    if (leased.lost.length > 0) await failDeliveries(pool, leased.lost, 'event_erased');
     for (const webhook of leased.abandoned) await failAbandoned(pool, webhook, new AbortController().signal);
     return leased;
   };

@@ -167,4 +167,42 @@ describe('operating webhooks and deliveries', () => {
       [3n, unrelated.id, 'resource.created', true],
     ]);
   });
+
+  test('with ERASE_ON_DELETE, a burst of deletions whose fan-out is delayed reaches every webhook', async () => {
+    const tenant = newTenant();
+    const webhooks = 6;
+    for (let i = 0; i < webhooks; i += 1) await subscribe(tenant);
+    const events = Array.from({ length: 100 }, () => {
+      const created = newEvent(tenant);
+      return [created, newEvent(tenant, 'resource.deleted', 'thing', created.resourceId)];
+    }).flat();
+    const holder = await rms.database.pool.connect();
+    try {
+      await holder.query('begin');
+      await holder.query("select pg_advisory_xact_lock(hashtextextended('deferred events ' || $1 || ' live', 0))", [
+        tenant.workspaceId,
+      ]);
+      await rms.publish(...events);
+      const { rowCount } = await holder.query('select from webhooks.deferred_events where workspace_id = $1', [
+        tenant.workspaceId,
+      ]);
+      expect(rowCount).toBeGreaterThan(0);
+      // The erasure has run after the burst once it has erased this later event.
+      const later = newEvent(newTenant(), 'resource.deleted');
+      await rms.publish(later);
+      const isErased = async () => {
+        const { rows } = await rms.database.pool.query('select from webhooks.events where id = $1 and body is null', [
+          later.id,
+        ]);
+        return rows.length === 1;
+      };
+      await waitUntil(isErased, { what: 'the erasure to run' });
+    } finally {
+      await holder.query('commit');
+      holder.release();
+    }
+    const calls = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id']));
+    await waitUntil(() => receiver.requests.length >= events.length * webhooks, { what: 'every call' });
+    expect(calls().size).toBe(events.length);
+  });
 });

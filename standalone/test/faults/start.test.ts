@@ -239,11 +239,20 @@ describe('npm start', () => {
       const other = createServer().listen(Number(installation.env.SANDBOX_PORT), '127.0.0.1');
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
-      await expectRefusal(start(), `rms: port ${port} is in use`);
+      await expectRefusal(start(), `rms: SANDBOX_PORT: port ${port} is in use`);
       expect(postgresOf(installation)).toBeUndefined();
       other.close();
       const { live } = await start().ready();
       expect(live).toBeDefined();
+    });
+
+    test('a retention that does not fit the lock table of PostgreSQL', async () => {
+      const database = await testDatabase([]);
+      await expectRefusal(
+        start({ DATABASE_URL: database.url, LOG_RETENTION_DAYS: '3650' }),
+        /^rms: LOG_RETENTION_DAYS: 3650 /,
+      );
+      await database.drop();
     });
 
     test('several invalid settings, all named in that line', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,6 +45,10 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     services = npmStart(env, { command });
     const { live } = await services.ready();
     expect((await listWith(live)).status).toBe(200);
+    // Levels of pino: 50 is an error.
+    expect(
+      `${services.out()}${services.errors()}`.split('\n').filter((line) => /"level":[56]0|"stack"/.test(line)),
+    ).toEqual([]);
     const file = readFileSync(join(installation.dataDir, 'services.json'), 'utf8');
     const { settings, token, ...addresses } = JSON.parse(file);
     expect(token).toMatch(/^[\w-]{43}$/);
@@ -65,6 +70,29 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     expect(await services.ended()).toBe(0);
     const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);
     expect(stopped).toEqual(['dashboard', 'gateway', 'resources', 'webhooks', 'alerts', 'auth']);
+  });
+
+  test('with a key that decrypts no stored secret, exits with the reason', async () => {
+    const own = await newInstallation();
+    const ownDatabase = await testDatabase([]);
+    const given = await servicesEnv(own, ownDatabase);
+    services = npmStart(given, { command });
+    const { live } = await services.ready();
+    const created = await fetch(`${own.liveUrl}/v1/webhooks`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${live}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url: 'https://example.com/', events: ['*'] }),
+    });
+    expect(created.status).toBe(201);
+    services.child.kill('SIGTERM');
+    await services.ended();
+    const ENCRYPTION_KEY = randomBytes(32).toString('base64');
+    services = npmStart({ ...given, ENCRYPTION_KEY, DATA_DIR: `${own.dataDir}-new` }, { command });
+    expect(await services.ended()).toBe(1);
+    expect(services.errors()).toMatch(/^rms: no stored webhook secret can be decrypted with ENCRYPTION_KEY [^\n]+\n$/);
+    expect(services.out()).toBe('');
+    own.remove();
+    await ownDatabase.drop();
   });
 
   test('when one service ends, reports it and stops the others', async () => {

@@ -108,7 +108,6 @@ export const requestsEntries: Entries<typeof RequestsService> = {
   listRequests: {
     keyedBy: 'tenant',
     unspecified: 'both',
-    emptyWorkspace: 'requests without a valid key, which belong to no workspace',
     attempts: ({ requests }, as, { requestId }) => [
       [() => requests.listRequests({ ...as, requestId }), { requests: [] }],
     ],
@@ -173,6 +172,11 @@ export const plansEntries: Entries<typeof PlansService> = {
     keyedBy: 'installation',
     why: 'plans belong to the installation; they are assigned per workspace',
     attempts: ({ plans }) => [[() => plans.setPlan({ plan: { name: 'small', monthlyQuota: 1n } }), {}]],
+  },
+  deletePlan: {
+    keyedBy: 'installation',
+    why: 'plans belong to the installation; a plan that a workspace has stays',
+    attempts: ({ plans }) => [[() => plans.deletePlan({ name: 'none' }), 'not_found']],
   },
   listPlans: {
     keyedBy: 'installation',

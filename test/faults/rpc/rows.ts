@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 
 /**
  * Tables that services change without a request: next checks of alerts, queued notifications and emails, recent attempt
- * counts, the schedule of webhooks, and the running instances.
+ * counts and counts of ended deliveries, the schedule of webhooks, and the running instances.
  */
 const movedByServices = new Set([
   'alerts.watches',
@@ -10,6 +10,7 @@ const movedByServices = new Set([
   'alerts.mails',
   'auth.mail_requests',
   'webhooks.attempt_counts',
+  'webhooks.end_counts',
   'webhooks.endpoints',
   'webhooks.instances',
 ]);

@@ -114,6 +114,10 @@ export function hostileActions(parts: HostileParts) {
       () => times(3, () => call('PATCH', `/v1/resources/${oneOf(resources)}`, { status: oneOf(statuses) })),
     ],
     'delete a resource': [1, removeResource],
+    'send a field name full of private keys': [
+      2,
+      () => times(3, () => call('POST', '/v1/resources', { [`${'-----BEGIN PRIVATE KEY-----'.repeat(9_000)}\n`]: 1 })),
+    ],
     'list resources': [2, () => call('GET', '/v1/resources?per_page=100&sort=name')],
     'list events': [2, () => call('GET', '/v1/events?per_page=100')],
     'list webhooks': [1, () => call('GET', '/v1/webhooks?per_page=100')],

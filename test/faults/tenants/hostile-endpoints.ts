@@ -13,6 +13,7 @@ const behaviors: Readonly<Record<string, Behavior>> = {
   '/endless-body': { kind: 'endless body' },
   '/huge-body': { kind: 'huge body', bytes: 50_000_000 },
   '/huge-head': { kind: 'huge head', bytes: 1_000_000 },
+  '/blank-header': { kind: 'blank header', status: 500 },
   '/endless-hints': { kind: 'endless hints' },
   '/reset': { kind: 'reset' },
   '/early': { kind: 'respond early' },

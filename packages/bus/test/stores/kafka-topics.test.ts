@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +18,8 @@ import { record, text } from '../conformance.ts';
 // Node finds no named exports for these.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } = kafkajs;
 const never = new AbortController().signal;
+/** kafkajs as it is before the first client of this process: without zstd. */
+const unsupported = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD];
 
 // Uses its own broker, because it changes its topics and rights. If the shared Kafka is available, this machine can run
 // a broker.
@@ -146,14 +149,67 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     await publish(bus, 0, 'a');
   });
 
-  test('topics are created with the policy to delete records by age', async () => {
+  test('topics are created with the policy to delete records by age, and keep the compression of the producer', async () => {
     await start(open(), 1);
+    const names = ['cleanup.policy', 'compression.type'];
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['cleanup.policy'] }],
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
     });
     // 1: a setting of the topic, not the default of the cluster.
-    expect(resources[0]?.configEntries).toMatchObject([{ configValue: 'delete', configSource: 1 }]);
+    const configured = resources[0]?.configEntries.map(({ configName, configValue, configSource }) => {
+      return [configName, configValue, configSource];
+    });
+    expect(configured?.sort()).toEqual([
+      ['cleanup.policy', 'delete', 1],
+      ['compression.type', 'producer', 1],
+    ]);
+  });
+
+  test.each(['gzip', 'snappy', 'lz4', 'zstd'])(
+    'records of a topic that the broker compresses with %s are read',
+    async (codec) => {
+      await create(1, { 'compression.type': codec });
+      const bus = open();
+      await start(bus, 1);
+      const seen = consume(bus);
+      // Larger than a block of snappy (32 kB) and of lz4 (64 kB), with repetitions that span blocks.
+      const values = [
+        'a',
+        'x'.repeat(100_000),
+        Array.from({ length: 20_000 }, (_, i) => (i * 7_919) % 10_007).join(),
+        randomBytes(200_000).toString('base64'),
+      ];
+      await publish(bus, 0, ...values);
+      await waitUntil(() => seen.length === values.length, { what: 'all records' });
+      expect(seen).toEqual(values);
+    },
+  );
+
+  test('a consumer that cannot read a batch has not joined, and fails with the topic and its setting', async () => {
+    await create(1, { 'compression.type': 'zstd' });
+    const bus = open();
+    await start(bus, 1);
+    const { CompressionCodecs, CompressionTypes } = kafkajs;
+    const readable = CompressionCodecs[CompressionTypes.ZSTD];
+    onTestFinished(() => {
+      CompressionCodecs[CompressionTypes.ZSTD] = readable;
+    });
+    CompressionCodecs[CompressionTypes.ZSTD] = unsupported;
+    await publish(bus, 0, 'a');
+    const seen: string[] = [];
+    let joined = 0;
+    const onBatch = async (records: readonly Parameters<typeof text>[0][]) => void seen.push(...records.map(text));
+    const run = (signal: AbortSignal) =>
+      bus.consume({ topic, group: topic, onBatch, onJoined: () => joined++ }, signal);
+    await expect(run(never)).rejects.toThrow(
+      `cannot read a batch of topic ${topic}: ZSTD compression not implemented; set compression.type=producer on the topic`,
+    );
+    expect({ seen, joined }).toEqual({ seen: [], joined: 0 });
+    CompressionCodecs[CompressionTypes.ZSTD] = readable;
+    const abort = new AbortController();
+    consumers.push({ abort, ended: run(abort.signal) });
+    await waitUntil(() => joined === 1 && seen.length === 1, { what: 'the record' });
   });
 
   test('a missing topic or right is named, and used once an operator provides it', async () => {

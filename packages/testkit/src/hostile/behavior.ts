@@ -11,6 +11,8 @@ export type Behavior =
   | { readonly kind: 'huge body'; readonly bytes: number }
   /** Sends a head of `bytes` bytes. */
   | { readonly kind: 'huge head'; readonly bytes: number }
+  /** Sends a response with this status and a header of as many blanks as HTTP parsers accept, between two letters. */
+  | { readonly kind: 'blank header'; readonly status: number }
   /** Sends 103 responses repeatedly, as fast as the peer reads, and never a final response. */
   | { readonly kind: 'endless hints' }
   /** Sends exactly these bytes (base64), then keeps, ends or resets the connection. */

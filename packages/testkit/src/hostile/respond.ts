@@ -39,6 +39,9 @@ export function respond(behavior: Behavior, exchange: Exchange): void {
     case 'huge head':
       socket.write(head(200, { 'content-length': '0', 'x-huge': 'h'.repeat(behavior.bytes) }));
       break;
+    case 'blank header':
+      socket.write(head(behavior.status, { 'content-length': '0', 'x-blank': `a${' '.repeat(15_800)}b` }));
+      break;
     case 'endless hints':
       writeRepeatedly(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n'.repeat(1_000)));
       break;

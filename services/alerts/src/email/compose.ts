@@ -21,13 +21,14 @@ export interface Sender {
  */
 export async function compose({ id, recipient, createdAt, content }: Letter, sender: Sender): Promise<Buffer> {
   const domain = sender.address.slice(sender.address.indexOf('@') + 1);
-  const { unsubscribeUrl } = content;
+  const { unsubscribeUrl, inReplyTo } = content;
   const composer = new EmailComposer({
     from: { name: oneLine(sender.name), address: sender.address },
     to: { name: '', address: recipient },
     subject: oneLine(content.subject),
     date: createdAt,
     messageId: `<${id}@${domain}>`,
+    ...(inReplyTo ? { inReplyTo: `<${inReplyTo}@${domain}>`, references: `<${inReplyTo}@${domain}>` } : {}),
     text: content.text,
     html: content.html,
     disableFileAccess: true,

@@ -1,5 +1,5 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
-import type { Environment } from '@rms/tenant';
+import type { Environment, Tenant } from '@rms/tenant';
 import { dueInTurns } from '../due-in-turns.ts';
 
 /** An email in the queue. Its content is encrypted. */
@@ -10,6 +10,8 @@ export interface QueuedEmail {
   readonly recipient: string;
   readonly sealed: Buffer;
   readonly expiresAt: Date;
+  /** Set if the email reports a new incident; see {@link readReports}. */
+  readonly report?: { readonly thread: string; readonly title: string } | undefined;
 }
 
 /** An email leased for sending. */
@@ -23,11 +25,42 @@ export interface LeasedEmail extends QueuedEmail {
 export async function queueEmails(tx: Queryable, emails: readonly QueuedEmail[]): Promise<void> {
   for (const email of emails) {
     await tx.query(
-      `insert into alerts.mails (workspace_id, environment, id, recipient, content, expires_at)
-       values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-      [email.workspaceId, email.environment, email.id, email.recipient, email.sealed, email.expiresAt],
+      `insert into alerts.mails (workspace_id, environment, id, recipient, content, expires_at, thread, title)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+      [
+        email.workspaceId,
+        email.environment,
+        email.id,
+        email.recipient,
+        email.sealed,
+        email.expiresAt,
+        email.report?.thread ?? '',
+        email.report?.title ?? '',
+      ],
     );
   }
+}
+
+/** Email that reported an incident to a recipient. */
+export interface EmailReport {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** Returns the last report of a thread to each recipient, by recipient. Reports are stored for 30 days. */
+export async function readReports(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  thread: string,
+  recipients: readonly string[],
+): Promise<Map<string, EmailReport>> {
+  const { rows } = await db.query<EmailReport & { recipient: string }>(
+    `select distinct on (recipient) recipient, id, title from alerts.mails
+      where workspace_id = $1 and environment = $2 and thread = $3 and thread <> '' and recipient = any($4::text[])
+      order by recipient, created_at desc`,
+    [workspaceId, environment, thread, recipients],
+  );
+  return new Map(rows.map(({ recipient, ...report }) => [recipient, report]));
 }
 
 /** Leases due emails for `leaseMs`, so that no other instance sends them. Workspaces take turns. */

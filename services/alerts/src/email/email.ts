@@ -5,6 +5,8 @@ export interface EmailContent {
   readonly html: string;
   /** URL that unsubscribes by one click, or by one POST of an email client (RFC 8058). */
   readonly unsubscribeUrl?: string;
+  /** ID of an earlier email to the same recipient. */
+  readonly inReplyTo?: string;
 }
 
 /** Time limit for sending an email. */

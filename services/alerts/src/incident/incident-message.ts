@@ -1,6 +1,5 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { type EnumNames, enumNames } from '@rms/rpc';
+import { type EnumNames, enumNames, timestampFromMs } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
 import { kindNames } from '../rule/rule-message.ts';
 import type { Incident } from './incident.ts';

@@ -1,6 +1,7 @@
 import { alertRules } from '@rms/alert-rules';
 import type { Tenant } from '@rms/tenant';
 import { type EmailContent, oneLine } from '../email/email.ts';
+import type { EmailReport } from '../email/email-queries.ts';
 import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
@@ -26,27 +27,47 @@ export interface AlertEmail extends Tenant {
   /** For example "https://dashboard.example.com", without a trailing slash. */
   readonly dashboardUrl: string;
   readonly unsubscribe: Omit<NonNullable<Message['unsubscribe']>, 'label'>;
+  /** Email that reported the incident to the same recipient. */
+  readonly report?: EmailReport | undefined;
 }
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
+
+/** Rules that report the same problem, and the name of that problem. */
+const problems: Readonly<Partial<Record<AlertKind, string>>> = {
+  delivery_failure_rate: 'deliveries',
+  delivery_failures_in_a_row: 'deliveries',
+};
+
+/** Returns the thread of the emails about a problem of a subject. Two rules that report it share the thread. */
+export function threadOf(kind: AlertKind, { subjectId }: Pick<ReportedIncident, 'subjectId'>): string {
+  return `${problems[kind] ?? kind} ${subjectId}`;
+}
+
+/** Returns the title of the email that reports an incident: the problem and its object. */
+export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subjectId' | 'object'>): string {
+  return `${alertRules[kind].subject}${objectText(kind, incident)}`;
+}
 
 /** Maximum number of incidents that an email lists. */
 const maxListed = 50;
 
 /**
  * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
- * of objects, the workspace and the environment.
+ * of objects, the workspace and the environment. A later email about a single incident replies to the report and has its
+ * title, even if another rule reported the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
-  const { kind, notice, environment, workspaceName, incidents } = email;
+  const { kind, notice, environment, workspaceName, incidents, report } = email;
   const workspace = `${workspaceName} (${environment})`;
   const { name, subject } = alertRules[kind];
   const [first] = incidents;
   const isOne = incidents.length === 1;
-  const title = `${subjectPrefixes[notice]}${subject}${isOne ? objectText(kind, first) : `: ${countText(email)}`}`;
+  const named = isOne ? (report?.title ?? titleOf(kind, first)) : `${subject}: ${countText(email)}`;
+  const title = `${subjectPrefixes[notice]}${named}`;
   const all = { label: 'View all alerts', path: () => '/settings/alerts' };
   const action = isOne ? actionOf(kind) : all;
-  return renderLayout({
+  const content = renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
     paragraphs: isOne
@@ -63,6 +84,7 @@ export function alertEmail(email: AlertEmail): EmailContent {
     ],
     unsubscribe: { label: 'Unsubscribe from this rule', ...email.unsubscribe },
   });
+  return report ? { ...content, inReplyTo: report.id } : content;
 }
 
 /** Returns the number of objects: "12 webhooks". */
@@ -86,7 +108,10 @@ function listOf(email: AlertEmail, workspace: string): string[] {
 }
 
 /** Returns ": " and the short form of the object (a URL without its scheme), or an empty string without an object. */
-function objectText(kind: AlertKind, { object = '', subjectId }: ReportedIncident): string {
+function objectText(
+  kind: AlertKind,
+  { object = '', subjectId }: Pick<ReportedIncident, 'subjectId' | 'object'>,
+): string {
   const name = object.replace(/^https?:\/\//, '') || (kind === 'quota' ? '' : subjectId);
   return name === '' ? '' : `: ${oneLine(name, 60)}`;
 }
@@ -120,7 +145,9 @@ function isAboutWebhook(kind: AlertKind): boolean {
 function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {
   const id = encodeURIComponent;
   if (kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row') {
-    return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}` };
+    // During an outage, most of the failed ones are still retrying.
+    const filter = '&status=failed,retrying&test=0';
+    return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}${filter}` };
   }
   if (kind === 'webhook_disabled')
     return { label: 'View the webhook', path: (subjectId) => `/webhooks/${id(subjectId)}` };

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createWakeableSleep } from '@rms/async';
 import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { type DatabaseTime, inTransaction, type Pool } from '@rms/db';
+import { type DatabaseTime, inTransaction, type Pool, type Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Worker } from '@rms/service';
 import type { Tenant } from '@rms/tenant';
 import { emailLifeMs } from '../email/email.ts';
-import { queueEmails } from '../email/email-queries.ts';
+import { type QueuedEmail, queueEmails, readReports } from '../email/email-queries.ts';
 import { takeEmails } from '../recipient/email-limits.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
@@ -17,7 +17,7 @@ import { ruleEntry } from '../rule/rule-audit.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { addressesOf } from './addresses.ts';
-import { type AlertEmail, alertEmail, type ReportedIncident } from './alert-email.ts';
+import { type AlertEmail, alertEmail, type ReportedIncident, threadOf, titleOf } from './alert-email.ts';
 import {
   deleteNotifications,
   leaseNotifications,
@@ -85,17 +85,33 @@ export function createNotifier(parts: NotifierParts): Notifier {
     });
   };
 
-  const emailTo = (recipient: string, notification: NotificationParts, workspaceName: string) => {
-    const { workspaceId, environment, kind } = notification;
-    const id = `${notification.id}-${nameOf(recipient)}`;
-    const unsubscription = { workspaceId, environment, kind, address: recipient };
-    const unsubscribe = {
-      url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
-      undoToken: makeResubscribeToken(unsubscribeKeys, unsubscription, time.nowMs()),
-    };
-    const content = alertEmail({ ...notification, workspaceName, dashboardUrl, unsubscribe });
-    const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
-    return { workspaceId, environment, id, recipient, sealed, expiresAt: new Date(time.nowMs() + emailLifeMs) };
+  /** Returns one email per recipient. */
+  const emailsOf = async (
+    db: Queryable,
+    notification: NotificationParts,
+    recipients: readonly string[],
+    workspaceName: string,
+  ) => {
+    const { workspaceId, environment, kind, notice, incidents } = notification;
+    const [first, ...others] = incidents;
+    // An email about several incidents belongs to no thread.
+    const thread = others.length === 0 ? threadOf(kind, first) : undefined;
+    const isLater = notice === 'repeated' || notice === 'recovered';
+    const reports = thread && isLater ? await readReports(db, notification, thread, recipients) : undefined;
+    const report = thread && notice === 'opened' ? { thread, title: titleOf(kind, first) } : undefined;
+    return recipients.map((recipient) => {
+      const id = `${notification.id}-${nameOf(recipient)}`;
+      const unsubscription = { workspaceId, environment, kind, address: recipient };
+      const unsubscribe = {
+        url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
+        undoToken: makeResubscribeToken(unsubscribeKeys, unsubscription, time.nowMs()),
+      };
+      const shown = { ...notification, report: reports?.get(recipient) };
+      const content = alertEmail({ ...shown, workspaceName, dashboardUrl, unsubscribe });
+      const sealed = box.seal(JSON.stringify(content), emailContext({ workspaceId, environment, id }));
+      const expiresAt = new Date(time.nowMs() + emailLifeMs);
+      return { workspaceId, environment, id, recipient, sealed, expiresAt, report };
+    });
   };
 
   /** Reports all due notifications of the rule and kind of `leased`. */
@@ -112,17 +128,18 @@ export function createNotifier(parts: NotifierParts): Notifier {
         informed.set(coveredBy, new Set((await addresses(leased, coveredBy)).map((one) => one.toLowerCase())));
       }
     }
-    /** Returns the notifications whose incidents no other rule reports to the recipient. */
-    const reportedTo = (recipient: string, notifications: readonly Notification[]) =>
-      notifications.filter(({ coveredBy }) => !informed.get(coveredBy)?.has(recipient.toLowerCase()));
     const emails = await inTransaction(pool, async (tx) => {
       const deleted = await deleteNotifications(tx, leased, group);
-      const queued = all.flatMap((recipient) => {
-        const [first, ...others] = reportedTo(recipient, deleted);
-        if (!first) return [];
+      const queued: QueuedEmail[] = [];
+      for (const recipient of all) {
+        // Without the incidents that another rule reports to the recipient.
+        const [first, ...others] = deleted.filter(
+          ({ coveredBy }) => !informed.get(coveredBy)?.has(recipient.toLowerCase()),
+        );
+        if (!first) continue;
         const incidents = [toIncident(first), ...others.map(toIncident)] as const;
-        return [emailTo(recipient, { ...first, incidents }, workspaceName)];
-      });
+        queued.push(...(await emailsOf(tx, { ...first, incidents }, [recipient], workspaceName)));
+      }
       await takeEmails(tx, { kind: 'alert', workspaceId, recipients: queued.map(({ recipient }) => recipient) });
       await queueEmails(tx, queued);
       return queued;
@@ -142,7 +159,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
       const { workspaceId, kind } = notification;
       const recipients = await addresses(notification, kind);
       const workspaceName = await workspaces.nameOf(workspaceId);
-      const emails = recipients.map((recipient) => emailTo(recipient, notification, workspaceName));
+      const emails = await emailsOf(pool, notification, recipients, workspaceName);
       await inTransaction(pool, async (tx) => {
         await takeEmails(tx, { kind: 'test', workspaceId, recipients });
         await queueEmails(tx, emails);

@@ -6,7 +6,7 @@ import type { HandlerParts } from './handler.ts';
 
 const maxCounted = 1_000;
 /** Servers repeat the recipient in their replies, which can be a user of another workspace. */
-const emailAddress = /[^\s<>()"',;:]+@[^\s<>()"',;:]+/g;
+const emailAddress = /(?<![^\s<>()"',;:])[^\s<>()"',;:]+@[^\s<>()"',;:]+/g;
 
 /**
  * Returns whether an SMTP server is configured, and how many emails wait because their last attempt failed. Emails in a

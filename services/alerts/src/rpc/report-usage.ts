@@ -50,20 +50,21 @@ export function reportUsage({ pool, now }: HandlerParts): Handlers<typeof UsageS
           tx,
           rowsOf(newRequests, () => '', addRequests),
         );
-      if (newDeliveries.length > 0) await addAttempts(tx, newDeliveries);
+      if (newDeliveries.length > 0) await addDeliveriesOf(tx, newDeliveries);
       if (fresh.size > 0) await watchSoon(tx, [...newRequests, ...newDeliveries], watchWithinMs);
     });
     return {};
   };
 }
 
-async function addAttempts(tx: Queryable, counted: readonly CountedDeliveries[]): Promise<void> {
+async function addDeliveriesOf(tx: Queryable, counted: readonly CountedDeliveries[]): Promise<void> {
   const ofAll = counted.map((one) => ({ ...one, webhookId: '' }));
   await addDeliveryCounts(
     tx,
     rowsOf([...counted, ...ofAll], ({ webhookId }) => webhookId, addDeliveries),
   );
-  await addRuns(tx, runsOf(counted));
+  const runs = runsOf(counted.filter(({ attempts }) => attempts > 0));
+  if (runs.length > 0) await addRuns(tx, runs);
 }
 
 function nameOf({ workspaceId, environment }: Tenant): string {
@@ -97,6 +98,7 @@ function toCountedDeliveries(one: DeliveryCounts, nowMs: number): CountedDeliver
     failedAttempts: toCount(one.failedAttempts),
     delivered: toCount(one.delivered),
     failed: toCount(one.failed),
+    canceled: toCount(one.canceled),
     failuresAtEnd: toCount(one.failuresAtEnd),
     latencies: toLatencies(one.latencies),
   };

@@ -1,7 +1,7 @@
-import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { type EnumNames, enumNames } from '@rms/rpc';
+import { durationFromMs, type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
 import type { AlertKind, Rule } from './rule.ts';
 

@@ -1,7 +1,7 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Period } from './usage.ts';
 
-/** Retention in days. Monthly counts are kept forever. */
+/** Retention in days. Monthly counts of environments are kept forever. */
 const keptDays: readonly (readonly [Period, days: number])[] = [
   ['minute', 2],
   ['hour', 35],
@@ -16,6 +16,9 @@ export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise
       await deleteInBatches(db, table, { where, values, order: 'starts_at' }, signal);
     }
   }
+  // Webhooks can be created and deleted without end.
+  const where = "period = 'month' and webhook_id <> '' and starts_at < now() - interval '400 days'";
+  await deleteInBatches(db, 'alerts.delivery_counts', { where, order: 'starts_at' }, signal);
 }
 
 /**

@@ -8,6 +8,10 @@ import { startOf } from './usage.ts';
 import { readQuotaUses } from './usage-queries.ts';
 
 const everyMs = 60_000;
+/** Counters without recent use fall behind only when Redis loses data, which limiters report. This is the second net. */
+const allEveryMs = 60 * 60_000;
+/** A report contains minutes that began this long ago; older ones come after an outage. */
+const reportedWithinMs = 2 * 60_000;
 const retryMs = 1_000;
 const rowsPerStatement = 1_000;
 
@@ -20,16 +24,17 @@ export interface QuotaKeeperParts {
 
 /**
  * Creates the worker that raises the quota counters in Redis to the counts in PostgreSQL. The counters fall behind when
- * Redis loses data or is unavailable. The worker runs at the start, every minute, and immediately when Redis may have
- * lost data.
+ * Redis loses data or is unavailable. Raises all counters at the start, every hour, and immediately when Redis may have
+ * lost data; every minute those of tenants with requests since the last pass.
  */
 export function createQuotaKeeper({ pool, limiter, log, now }: QuotaKeeperParts): Worker {
-  const raiseAll = async (signal: AbortSignal) => {
+  /** @param usedSinceMs undefined: of all tenants */
+  const raise = async (usedSinceMs: number | undefined, signal: AbortSignal) => {
     let last: Tenant | undefined;
     const failed: unknown[] = [];
     do {
       const monthMs = startOf('month', now());
-      const uses = await readQuotaUses(pool, monthMs, last, rowsPerStatement);
+      const uses = await readQuotaUses(pool, monthMs, { after: last, usedSinceMs, limit: rowsPerStatement });
       if (uses.length > 0) {
         // A failing batch must not block the batches of other workspaces.
         await limiter.raiseQuotas(uses.map((use) => ({ ...use, monthMs }))).catch((error) => failed.push(error));
@@ -42,14 +47,25 @@ export function createQuotaKeeper({ pool, limiter, log, now }: QuotaKeeperParts)
     name: 'quota',
     async run(signal) {
       const sleeper = createWakeableSleep();
-      const unsubscribe = limiter.onMarkersLost(sleeper.wake);
+      let allAtMs = Number.NEGATIVE_INFINITY;
+      let lastMs = 0;
+      const unsubscribe = limiter.onMarkersLost(() => {
+        allAtMs = Number.NEGATIVE_INFINITY;
+        sleeper.wake();
+      });
       let failing = false;
       try {
         while (!signal.aborted) {
+          const startedMs = now();
+          const isAll = performance.now() >= allAtMs;
+          // Set before the pass, so that a loss during the pass causes another one.
+          if (isAll) allAtMs = performance.now() + allEveryMs;
           try {
-            await raiseAll(signal);
+            await raise(isAll ? undefined : lastMs - reportedWithinMs, signal);
+            lastMs = startedMs;
             failing = false;
           } catch (err) {
+            if (isAll) allAtMs = Number.NEGATIVE_INFINITY;
             if (!failing) log.warn({ err }, 'could not update the quota counters');
             failing = true;
           }

@@ -1,5 +1,5 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { latencyQuantile } from '@rms/usage';
 import { type DeliverySums, type RequestSums, type Span, startOf } from './usage.ts';
 
@@ -28,6 +28,7 @@ export function toPointMessage(startMs: number, requests: RequestSums, deliverie
     failedAttempts: BigInt(deliveries.failedAttempts),
     delivered: BigInt(deliveries.delivered),
     failed: BigInt(deliveries.failed),
+    canceled: BigInt(deliveries.canceled),
     deliveryP95Ms: latencyQuantile(deliveries.latencies, 0.95),
   };
 }

@@ -71,18 +71,19 @@ export async function addDeliveryCounts(tx: Queryable, rows: readonly PeriodRow<
     text: `
       insert into alerts.delivery_counts as known
              (workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-              latencies)
+              latencies, canceled)
       select workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-             latencies::bigint[]
+             latencies::bigint[], canceled
         from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[], $7::bigint[],
-                    $8::bigint[], $9::bigint[], $10::text[])
+                    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])
              as t (workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-                   latencies)
+                   latencies, canceled)
           on conflict (workspace_id, environment, webhook_id, period, starts_at) do update
          set attempts = known.attempts + excluded.attempts,
              failed_attempts = known.failed_attempts + excluded.failed_attempts,
              delivered = known.delivered + excluded.delivered,
              failed = known.failed + excluded.failed,
+             canceled = known.canceled + excluded.canceled,
              latencies = alerts.add_counts(known.latencies, excluded.latencies)`,
     values: [
       ...keysOf(rows),
@@ -92,6 +93,7 @@ export async function addDeliveryCounts(tx: Queryable, rows: readonly PeriodRow<
       rows.map((row) => row.delivered),
       rows.map((row) => row.failed),
       rows.map((row) => `{${row.latencies.join(',')}}`),
+      rows.map((row) => row.canceled),
     ],
   });
 }
@@ -173,6 +175,7 @@ export async function readDeliveries(
       failedAttempts: Number(row.failed_attempts),
       delivered: Number(row.delivered),
       failed: Number(row.failed),
+      canceled: Number(row.canceled),
       latencies: row.latencies.map(Number),
     },
   ]);
@@ -188,14 +191,21 @@ export interface QuotaUse extends Tenant {
 export async function readQuotaUses(
   db: Queryable,
   monthMs: number,
-  after: Tenant | undefined,
-  limit: number,
+  { after, usedSinceMs, limit }: { after: Tenant | undefined; usedSinceMs: number | undefined; limit: number },
 ): Promise<QuotaUse[]> {
   const { rows } = await db.query<{ workspace_id: string; environment: Tenant['environment']; admitted: string }>(
-    `select workspace_id, environment, admitted from alerts.request_counts
+    `select workspace_id, environment, admitted from alerts.request_counts as month
       where period = 'month' and starts_at = $1 and (workspace_id, environment) > ($2, $3)
+        and ($5::timestamptz is null or (workspace_id, environment) in (
+              select workspace_id, environment from alerts.request_counts where period = 'minute' and starts_at >= $5))
       order by workspace_id, environment limit $4`,
-    [new Date(monthMs), after?.workspaceId ?? '', after?.environment ?? '', limit],
+    [
+      new Date(monthMs),
+      after?.workspaceId ?? '',
+      after?.environment ?? '',
+      limit,
+      usedSinceMs === undefined ? null : new Date(usedSinceMs),
+    ],
   );
   return rows.map((row) => ({
     workspaceId: row.workspace_id,

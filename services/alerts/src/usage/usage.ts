@@ -19,12 +19,13 @@ export interface RequestSums {
   readonly monthlyQuota: number;
 }
 
-/** Sums of the attempts in a period. `latencies` counts attempts by bucket, see packages/usage. */
+/** Sums of the attempts and ended deliveries in a period. `latencies` counts attempts by bucket, see packages/usage. */
 export interface DeliverySums {
   readonly attempts: number;
   readonly failedAttempts: number;
   readonly delivered: number;
   readonly failed: number;
+  readonly canceled: number;
   readonly latencies: readonly number[];
 }
 
@@ -61,6 +62,7 @@ export const noDeliveries: DeliverySums = {
   failedAttempts: 0,
   delivered: 0,
   failed: 0,
+  canceled: 0,
   latencies: noLatencies(),
 };
 
@@ -116,6 +118,7 @@ export function addDeliveries<T extends DeliverySums>(one: T, other: DeliverySum
     failedAttempts: one.failedAttempts + other.failedAttempts,
     delivered: one.delivered + other.delivered,
     failed: one.failed + other.failed,
+    canceled: one.canceled + other.canceled,
     latencies: addLatencies(one.latencies, other.latencies),
   };
 }

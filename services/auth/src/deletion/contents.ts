@@ -5,8 +5,10 @@ export const contents: WorkspaceContents = {
   schema: 'auth',
   tables: [
     { name: 'auth.requests', by: 'started_at' },
+    { name: 'auth.request_counts', by: 'day' },
     { name: 'auth.idempotency_keys', by: 'key' },
     { name: 'auth.key_uses', by: 'key_id' },
+    { name: 'auth.key_refusals', by: 'key_id' },
     { name: 'auth.pending_marks', by: 'key_id' },
     { name: 'auth.keys', by: 'id' },
     { name: 'auth.invitations', by: 'id', acrossEnvironments: true },

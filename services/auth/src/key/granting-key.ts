@@ -1,8 +1,13 @@
+import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
-import type { RpcContext } from '@rms/rpc';
+import { may, permissionToCreateKey } from '@rms/roles';
+import { type RpcContext, userOfActor } from '@rms/rpc';
 import { fromEnvironmentMessage } from '@rms/tenant';
+import { actingIn } from '../member/acting.ts';
+import { requirePermission } from '../member/member.ts';
+import { roleOf } from '../member/member-queries.ts';
 import { type KeyScope, type StoredKey, verdictFor } from './key.ts';
-import type { KeyRef } from './key-queries.ts';
+import { creatorOfKey, type KeyRef } from './key-queries.ts';
 
 const rank: Readonly<Record<KeyScope, number>> = { read: 1, write: 2, admin: 3 };
 
@@ -14,18 +19,23 @@ export function grantingKey({ actor, principal }: Pick<RpcContext, 'actor' | 'pr
 }
 
 /**
- * Checks that the API key that makes a call may create a key: it must be valid, belong to the same workspace and
- * environment, and have at least the scope of the new key. Throws `invalid_api_key`, `api_key_expired` or
- * `insufficient_scope`. Does nothing for users and operators.
+ * Checks that the caller may create a key. An API key must be valid, belong to the same workspace and environment, and
+ * have at least the scope of the new key. The role of a user must permit keys of that scope. Throws `invalid_api_key`,
+ * `api_key_expired`, `insufficient_scope` or `insufficient_role`. Does nothing for operators.
  * @param locked keys that the transaction has locked, among them the granting key, so that a key that is being revoked
  *   does not create another one afterwards
  */
-export function checkGrant(
+export async function checkGrant(
+  tx: Queryable,
   context: Pick<RpcContext, 'actor' | 'principal'>,
   locked: readonly StoredKey[],
   created: Pick<StoredKey, 'workspaceId' | 'environment' | 'scope'>,
   now: Date,
-): void {
+): Promise<void> {
+  if (userOfActor(context.actor) !== undefined) {
+    const acting = await actingIn(tx, created.workspaceId, context.actor);
+    requirePermission(acting, permissionToCreateKey(created.scope));
+  }
   for (const { id } of grantingKey(context)) {
     const key = locked.find((one) => one.id === id);
     const verdict = key ? verdictFor(key, created.environment, now) : 'invalid';
@@ -36,4 +46,22 @@ export function checkGrant(
       throw new RmsError('insufficient_scope', { message });
     }
   }
+}
+
+/**
+ * Returns whether a caller may read the audit entries that concern both environments: sign-ins, members and users. An
+ * API key may if its first creator is an operator, the service itself, or a user whose present role may read the audit
+ * log. A key that was created with another key has the creator of that key.
+ */
+export async function mayReadUserEntries(
+  db: Queryable,
+  context: Pick<RpcContext, 'actor' | 'principal'>,
+): Promise<boolean> {
+  for (const key of grantingKey(context)) {
+    const creator = await creatorOfKey(db, key);
+    const userId = userOfActor(creator);
+    if (userId !== undefined) return may(await roleOf(db, key.workspaceId, userId), 'audit.read');
+    return creator === 'system' || creator.startsWith('operator:');
+  }
+  return true;
 }

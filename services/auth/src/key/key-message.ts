@@ -1,15 +1,36 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
+import { readCreatorNames } from './creator-queries.ts';
 import type { KeyScope, StoredKey } from './key.ts';
-import type { KeyUse } from './use-queries.ts';
+import { type KeyRefusal, readRefusals } from './refusal-queries.ts';
+import { type KeyUse, readUses } from './use-queries.ts';
 
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
+/** What clients of a key have done, and the name of its creator. */
+export interface KeyActivity {
+  readonly uses?: readonly KeyUse[] | undefined;
+  readonly refusal?: KeyRefusal | undefined;
+  readonly creatorName?: string | undefined;
+}
+
+/** Returns a function that returns the activity of one of these keys. */
+export async function readActivity(
+  db: Queryable,
+  keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],
+): Promise<(key: Pick<StoredKey, 'id' | 'createdBy'>) => KeyActivity> {
+  const uses = await readUses(db, keys);
+  const refusals = await readRefusals(db, keys);
+  const names = await readCreatorNames(db, keys);
+  return ({ id, createdBy }) => ({ uses: uses.get(id), refusal: refusals.get(id), creatorName: names.get(createdBy) });
+}
+
 /** Converts a stored key to rms.auth.v1.Key. */
-export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = [], creatorName = '') {
+export function toKeyMessage(key: StoredKey, { uses = [], refusal, creatorName = '' }: KeyActivity = {}) {
   return {
     id: key.id,
     workspaceId: key.workspaceId,
@@ -29,6 +50,9 @@ export function toKeyMessage(key: StoredKey, uses: readonly KeyUse[] = [], creat
       userAgent,
       requests: BigInt(requests),
     })),
+    ...(refusal
+      ? { lastRefusal: { refuseTime: timestampFromDate(refusal.refusedAt), errorCode: refusal.errorCode } }
+      : {}),
     ...(key.rateLimitRequests === undefined ? {} : { rateLimitRequests: BigInt(key.rateLimitRequests) }),
     ...(key.expiresAt ? { expireTime: timestampFromDate(key.expiresAt) } : {}),
     ...(key.revokedAt ? { revokeTime: timestampFromDate(key.revokedAt) } : {}),

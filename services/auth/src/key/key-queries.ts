@@ -51,6 +51,25 @@ export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   );
 }
 
+/**
+ * Returns the creator of a key: of a key that was created with another key, the creator of that key. Empty: unknown.
+ */
+export async function creatorOfKey(db: Queryable, { workspaceId, environments, id }: KeyRef): Promise<string> {
+  const { rows } = await db.query<{ created_by: string }>(
+    `with recursive creators as (
+       select created_by from auth.keys where workspace_id = $1 and environment = any($2) and id = $3
+        union
+       select keys.created_by
+         from creators
+         join auth.keys on workspace_id = $1 and environment = any($2) and id = substr(creators.created_by, 5)
+        where creators.created_by like 'key:%'
+     )
+     select created_by from creators where created_by not like 'key:%'`,
+    [workspaceId, environments, id],
+  );
+  return rows[0]?.created_by ?? '';
+}
+
 /** Returns the number of valid keys of a workspace, counted up to `most`. */
 export async function countValidKeys(tx: Queryable, workspaceId: string, most: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
@@ -262,13 +281,13 @@ export async function setRolled(
   return toKey(rows[0] as KeyRow);
 }
 
-/** Stores the changeable settings of a key: name, allowlist and rate limit. */
+/** Stores the changeable settings of a key: name, allowlist, rate limit and expiry. */
 export async function updateKey(tx: Queryable, key: StoredKey): Promise<StoredKey> {
   const { rows } = await tx.query<KeyRow>(
-    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, version = version + 1
+    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, expires_at = $7, version = version + 1
       where workspace_id = $1 and environment = $2 and id = $3
       returning ${columns}`,
-    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests],
+    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests, key.expiresAt],
   );
   return toKey(rows[0] as KeyRow);
 }

@@ -78,7 +78,6 @@ export async function revokeKeysOf(
       return keys.length;
     });
   } while (revoked === revokedPerBatch);
-  // A marker that is not pending has been set.
   await markers.hold(await readPendingMarkersOf(pool, workspaceId));
 }
 

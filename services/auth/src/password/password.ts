@@ -41,7 +41,7 @@ function passwordProblem(password: string, email: string): string | undefined {
 }
 
 function isCommon(text: string): boolean {
-  return /^\d+$/.test(text) || commonPasswords.has(text.replace(/[\d\p{P}\p{S}\s]+$/u, ''));
+  return /^\d+$/.test(text) || commonPasswords.has(text.replace(/(?<![\d\p{P}\p{S}\s])[\d\p{P}\p{S}\s]+$/u, ''));
 }
 
 /** Matches one to four characters that repeat, for example "aaaaaaaaaaaa" or "abcabcabcabc". */

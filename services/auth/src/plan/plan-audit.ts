@@ -13,11 +13,13 @@ const fields: AuditedFields<Plan> = {
 
 /** Returns the audit entry of a new or changed plan. Plans belong to the installation. */
 export function planSet(before: Plan | undefined, after: Plan): NewAuditEntry {
-  const { name } = after;
-  return {
-    workspaceId: '',
-    target: { id: name, name },
-    action: 'plan.set',
-    changes: changesBetween(fields, before, after),
-  };
+  return { ...entryOf(after.name), action: 'plan.set', changes: changesBetween(fields, before, after) };
+}
+
+export function planDeleted(plan: Plan): NewAuditEntry {
+  return { ...entryOf(plan.name), action: 'plan.deleted', changes: changesBetween(fields, plan, undefined) };
+}
+
+function entryOf(name: string) {
+  return { workspaceId: '', target: { id: name, name } };
 }

@@ -49,6 +49,25 @@ export async function updatePlan(tx: Queryable, plan: Plan): Promise<void> {
   );
 }
 
+/**
+ * Deletes a plan unless workspaces have it. Returns the plan and the number of these workspaces; undefined if there is
+ * no such plan. No workspace can get the plan until the transaction ends.
+ */
+export async function deletePlan(tx: Queryable, name: string): Promise<{ plan: Plan; workspaces: number } | undefined> {
+  const { rows } = await tx.query<PlanColumns>(`select ${planColumns} from auth.plans where name = $1 for update`, [
+    name,
+  ]);
+  const [row] = rows;
+  if (!row) return undefined;
+  const count = await tx.query<{ workspaces: number }>(
+    'select count(*)::integer as workspaces from auth.workspaces where plan = $1',
+    [name],
+  );
+  const workspaces = count.rows[0]?.workspaces ?? 0;
+  if (workspaces === 0) await tx.query('delete from auth.plans where name = $1', [name]);
+  return { plan: { name, ...toPlanLimits(row) }, workspaces };
+}
+
 /** Returns all plans, sorted by name. */
 export async function listAllPlans(db: Queryable): Promise<Plan[]> {
   const { rows } = await db.query<{ name: string } & PlanColumns>(

@@ -3,7 +3,6 @@ import type { Environment } from '@rms/tenant';
 
 /** An API request and its outcome. */
 export interface LoggedRequest {
-  /** Empty if the request had no valid key. */
   readonly workspaceId: string;
   readonly environment: Environment;
   readonly requestId: string;

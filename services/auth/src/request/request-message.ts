@@ -6,9 +6,9 @@ import {
   type Request,
   RequestColumnsSchema,
 } from '@rms/proto/rms/auth/v1/requests_service_pb';
-import { fromEnvironmentMessage, toEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage, toEnvironmentMessage, toTenant } from '@rms/tenant';
 import type { LoggedRequest } from './request-log.ts';
-import type { RequestColumns } from './request-queries.ts';
+import type { RequestColumns, RequestsLeftOut } from './request-queries.ts';
 
 /** Converts a gateway's report. Throws `invalid_request` unless all columns have the same length. */
 export function fromReport({ columns, requests }: BatchReportRequestsRequest): RequestColumns {
@@ -23,6 +23,11 @@ export function fromReport({ columns, requests }: BatchReportRequestsRequest): R
   const lengths = new Set([...Object.values(others), environments].map(({ length }) => length));
   if (lengths.size > 1) throw new RmsError('invalid_request', { message: 'All columns must have the same length.' });
   return { ...others, environments: environments.map(fromEnvironmentMessage) };
+}
+
+/** Converts the requests that a gateway did not record. */
+export function fromLeftOut({ leftOut }: BatchReportRequestsRequest): RequestsLeftOut[] {
+  return leftOut.map((one) => ({ ...toTenant(one), requests: Number(one.requests) }));
 }
 
 function toColumns(requests: readonly Request[]) {

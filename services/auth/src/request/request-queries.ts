@@ -1,6 +1,6 @@
-import type { PageStart, Queryable } from '@rms/db';
-import type { Environment, TenantScope } from '@rms/tenant';
-import type { LoggedRequest } from './request-log.ts';
+import { deleteInBatches, type PageStart, type Queryable } from '@rms/db';
+import type { Environment, Tenant, TenantScope } from '@rms/tenant';
+import { type LoggedRequest, requestPartitions } from './request-log.ts';
 
 /** Requests as columns, in the format of rms.auth.v1.BatchReportRequestsRequest. */
 export interface RequestColumns {
@@ -26,11 +26,37 @@ export interface RequestColumns {
   readonly durationsMs: readonly number[];
 }
 
-/** Stores requests. Ignores requests that are already stored, and requests from a time without a partition. */
-export async function insertRequests(db: Queryable, columns: RequestColumns): Promise<void> {
+/** Requests of a workspace that were counted instead of recorded. */
+export interface RequestsLeftOut extends Tenant {
+  readonly requests: number;
+}
+
+/**
+ * Stores requests. Ignores requests that are already stored, requests from a time without a partition, and requests
+ * without a workspace. Counts the stored requests per workspace, environment and day, and those left out: `leftOut`, and
+ * requests above `maxPerDay`. Concurrent calls may exceed `maxPerDay` by their requests.
+ */
+export async function insertRequests(
+  db: Queryable,
+  columns: RequestColumns,
+  { leftOut, maxPerDay }: { readonly leftOut: readonly RequestsLeftOut[]; readonly maxPerDay: number },
+): Promise<void> {
   await db.query({
     name: 'requests-insert',
     text: `
+      with reported as (
+      select r.*, started_at, day,
+             coalesce(stored, 0) + row_number() over (partition by workspace_id, environment, day) > $19 as is_over
+        from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::text[], $8::integer[],
+                    $9::text[], $10::text[], $11::boolean[], $12::real[], $13::real[], $14::real[], $15::real[], $16::text[],
+                    $17::text[], $18::text[])
+             as r (workspace_id, environment, request_id, started_us, trace_id, method, route, status, error_code,
+                   key_id, replayed, authenticated_ms, limited_ms, handled_ms, duration_ms, actor, path, client_address)
+       cross join lateral (select to_timestamp(started_us / 1e6) as started_at) as at
+       cross join lateral (select (started_at at time zone 'UTC')::date as day) as of
+        left join auth.request_counts using (workspace_id, environment, day)
+       where started_at > now() - interval '1 day' and started_at < now() + interval '6 days' and workspace_id <> ''
+      ), inserted as (
       insert into auth.requests (workspace_id, environment, request_id, started_at, trace_id, method, route, status,
                                  error_code, key_id, replayed, authenticated_ms, limited_ms, handled_ms, duration_ms, actor,
                                  path, client_address)
@@ -38,14 +64,25 @@ export async function insertRequests(db: Queryable, columns: RequestColumns): Pr
              replayed, case when authenticated_ms >= 0 then authenticated_ms end,
              case when limited_ms >= 0 then limited_ms end, case when handled_ms >= 0 then handled_ms end, duration_ms, actor,
              path, client_address
-        from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::text[], $8::integer[],
-                    $9::text[], $10::text[], $11::boolean[], $12::real[], $13::real[], $14::real[], $15::real[], $16::text[],
-                    $17::text[], $18::text[])
-             as r (workspace_id, environment, request_id, started_us, trace_id, method, route, status, error_code,
-                   key_id, replayed, authenticated_ms, limited_ms, handled_ms, duration_ms, actor, path, client_address)
-       cross join lateral (select to_timestamp(started_us / 1e6) as started_at) as at
-       where started_at > now() - interval '1 day' and started_at < now() + interval '6 days'
-          on conflict (workspace_id, environment, request_id, started_at) do nothing`,
+        from reported
+       where not is_over
+          on conflict (workspace_id, environment, request_id, started_at) do nothing
+      returning workspace_id, environment, (started_at at time zone 'UTC')::date as day
+      )
+      insert into auth.request_counts as known (workspace_id, environment, day, stored, left_out)
+      select workspace_id, environment, day, sum(stored), sum(left_out)
+        from (
+               select workspace_id, environment, day, 1 as stored, 0 as left_out from inserted
+                union all
+               select workspace_id, environment, day, 0, 1 from reported where is_over
+                union all
+               select workspace_id, environment, (now() at time zone 'UTC')::date, 0, requests
+                 from unnest($20::text[], $21::text[], $22::bigint[]) as left_out (workspace_id, environment, requests)
+             ) as counted
+       group by workspace_id, environment, day
+       order by workspace_id, environment, day
+          on conflict (workspace_id, environment, day) do update
+         set stored = known.stored + excluded.stored, left_out = known.left_out + excluded.left_out`,
     values: [
       columns.workspaceIds,
       columns.environments,
@@ -65,8 +102,42 @@ export async function insertRequests(db: Queryable, columns: RequestColumns): Pr
       columns.actors,
       columns.paths,
       columns.clientAddresses,
+      maxPerDay,
+      leftOut.map(({ workspaceId }) => workspaceId),
+      leftOut.map(({ environment }) => environment),
+      leftOut.map(({ requests }) => requests),
     ],
   });
+}
+
+/** Returns the number of requests that were left out on the days of `since` to `until`. */
+export async function countLeftOut(
+  db: Queryable,
+  { workspaceId, environments }: TenantScope,
+  { since, until }: Pick<RequestFilter, 'since' | 'until'> = {},
+): Promise<number> {
+  const { rows } = await db.query<{ left_out: string }>(
+    `select coalesce(sum(left_out), 0) as left_out from auth.request_counts
+      where workspace_id = $1 and environment = any($2)
+        and day between coalesce(($3::timestamptz at time zone 'UTC')::date, '-infinity')
+                    and coalesce(($4::timestamptz at time zone 'UTC')::date, 'infinity')`,
+    [workspaceId, environments, since, until],
+  );
+  return Number(rows[0]?.left_out ?? 0);
+}
+
+/** Deletes the counts of days whose requests are no longer stored. Returns their number. */
+export function trimRequestCounts(db: Queryable, retentionDays: number, signal?: AbortSignal): Promise<number> {
+  return deleteInBatches(
+    db,
+    'auth.request_counts',
+    {
+      where: "day < (now() at time zone 'UTC')::date - $1::integer",
+      values: [requestPartitions.keptDays(retentionDays)],
+      order: 'day',
+    },
+    signal,
+  );
 }
 
 /** SQL expressions for the fields of a request, except the names of its key. */

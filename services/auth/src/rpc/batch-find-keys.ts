@@ -1,9 +1,7 @@
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { readCreatorNames } from '../key/creator-queries.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
-import { readUses } from '../key/use-queries.ts';
 import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 1_000;
@@ -13,14 +11,15 @@ export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysServi
     checkBatchSize(keyHashes, batchLimit);
     const found = await findKeysByHash(pool, keyHashes);
     const byHash = new Map(found.map((one) => [one.key.hash.toString('hex'), one]));
-    const keys = found.map(({ key }) => key);
-    const [uses, names] = await Promise.all([readUses(pool, keys), readCreatorNames(pool, keys)]);
+    const activityOf = await readActivity(
+      pool,
+      found.map(({ key }) => key),
+    );
     return {
       results: keyHashes.map((hash) => {
         const one = byHash.get(Buffer.from(hash).toString('hex'));
         if (!one) return {};
-        const { key, workspaceName } = one;
-        return { key: toKeyMessage(key, uses.get(key.id), names.get(key.createdBy)), workspaceName };
+        return { key: toKeyMessage(one.key, activityOf(one.key)), workspaceName: one.workspaceName };
       }),
     };
   };

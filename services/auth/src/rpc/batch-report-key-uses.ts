@@ -1,7 +1,12 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { KeyUsesService, ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
+import type {
+  KeyUsesService,
+  ReportedKeyRefusal as RefusalMessage,
+  ReportedKeyUse,
+} from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { fromEnvironmentMessage } from '@rms/tenant';
+import { addRefusals, type ReportedRefusal } from '../key/refusal-queries.ts';
 import { trimUsesOf } from '../key/trim-uses.ts';
 import { addUses, type ReportedUse } from '../key/use-queries.ts';
 import { checkBatchSize, type HandlerParts } from './handler.ts';
@@ -10,10 +15,28 @@ const batchLimit = 10_000;
 const maxTextLength = 256;
 
 export function batchReportKeyUses({ pool }: HandlerParts): Handlers<typeof KeyUsesService>['batchReportKeyUses'] {
-  return async ({ uses }) => {
+  return async ({ uses, refusals }) => {
     checkBatchSize(uses, batchLimit);
+    checkBatchSize(refusals, batchLimit);
+    if (refusals.length > 0) await addRefusals(pool, refusals.map(toReportedRefusal));
     if (uses.length > 0) await trimUsesOf(pool, await addUses(pool, uses.map(toReportedUse)));
     return {};
+  };
+}
+
+function toReportedRefusal({
+  workspaceId,
+  environment,
+  keyId,
+  refuseTime,
+  errorCode,
+}: RefusalMessage): ReportedRefusal {
+  return {
+    workspaceId,
+    environment: fromEnvironmentMessage(environment),
+    keyId,
+    refusedAt: refuseTime ? timestampDate(refuseTime) : new Date(),
+    errorCode: errorCode.slice(0, maxTextLength),
   };
 }
 

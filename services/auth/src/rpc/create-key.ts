@@ -44,7 +44,7 @@ export function createKey({
       const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actor });
       await checkKeyLimit(tx, workspaceId, maxKeys);
       await countNewKey(tx, throttle, workspaceId, context);
-      checkGrant(context, await lockKeys(tx, grantingKey(context)), key, now);
+      await checkGrant(tx, context, await lockKeys(tx, grantingKey(context)), key, now);
       await insertKey(tx, key);
       await appendAudit(tx, context, [keyCreated(key)]);
       return { key: toKeyMessage(key), keyValue: value, createdBy: actor };

@@ -1,17 +1,15 @@
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toEnvironments } from '@rms/tenant';
-import { readCreatorNames } from '../key/creator-queries.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { findKey } from '../key/key-queries.ts';
-import { readUses } from '../key/use-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function getKey({ pool }: HandlerParts): Handlers<typeof KeysService>['getKey'] {
   return async ({ workspaceId, id, environment }) => {
     const key = found(await findKey(pool, workspaceId, id, toEnvironments(environment)), 'key', id);
-    const [uses, names] = await Promise.all([readUses(pool, [key]), readCreatorNames(pool, [key])]);
-    return { key: toKeyMessage(key, uses.get(id), names.get(key.createdBy)) };
+    const activityOf = await readActivity(pool, [key]);
+    return { key: toKeyMessage(key, activityOf(key)) };
   };
 }

@@ -6,6 +6,7 @@ import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
 import { toEnvironmentMessage, toEnvironments } from '@rms/tenant';
+import { mayReadUserEntries } from '../key/granting-key.ts';
 import type { HandlerParts } from './handler.ts';
 
 const maxPageSize = 1_000;
@@ -13,13 +14,14 @@ const maxTargets = 1_000;
 
 /**
  * Returns a page of audit entries. A page can be short or empty if few entries match the filter, because the number of
- * entries that it reads is bounded. The next page continues after the last entry that was read.
+ * entries that it reads is bounded. The next page continues after the last entry that was read. To API keys that a user
+ * without the permission `audit.read` created, it returns only entries of their environment.
  */
 export function listAuditEntries({
   pool,
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof AuditService>['listAuditEntries'] {
-  return async (request) => {
+  return async (request, context) => {
     const { workspaceId, targetId, targetIds, action, actor, sinceTime, untilTime, pageSize, pageToken } = request;
     const details = [];
     if (pageSize < 1 || pageSize > maxPageSize) {
@@ -41,6 +43,7 @@ export function listAuditEntries({
       actor,
       since,
       until,
+      ownEnvironmentOnly: !(await mayReadUserEntries(pool, context)),
     };
     const binding = JSON.stringify(['audit', ...Object.values(match).map((value) => value ?? null)]);
     const start = readPageToken(pageTokenKeys, binding, pageToken);

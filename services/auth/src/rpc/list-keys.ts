@@ -2,11 +2,9 @@ import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
 import { toEnvironments } from '@rms/tenant';
-import { readCreatorNames } from '../key/creator-queries.ts';
 import type { KeyStatus } from '../key/key.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { listKeysOf } from '../key/key-queries.ts';
-import { readUses } from '../key/use-queries.ts';
 import { invalid } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -34,10 +32,9 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
       await tx.query('set transaction isolation level repeatable read, read only');
       const { keys, lastRead } = await listKeysOf(tx, page);
       const cut = cutPage(keys, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
-      const uses = await readUses(tx, cut.items);
-      const names = await readCreatorNames(tx, cut.items);
+      const activityOf = await readActivity(tx, cut.items);
       return {
-        keys: cut.items.map((key) => toKeyMessage(key, uses.get(key.id), names.get(key.createdBy))),
+        keys: cut.items.map((key) => toKeyMessage(key, activityOf(key))),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         page: cut.page,
         pageSize,

@@ -3,7 +3,7 @@ import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb
 import type { Handlers } from '@rms/rpc';
 import { toEnvironments } from '@rms/tenant';
 import { toRequestMessage } from '../request/request-message.ts';
-import { listRequestsWithId } from '../request/request-queries.ts';
+import { countLeftOut, listRequestsWithId } from '../request/request-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 const maxListed = 100;
@@ -14,6 +14,10 @@ export function listRequests({ pool }: HandlerParts): Handlers<typeof RequestsSe
       throw new RmsError('invalid_request', { details: [{ field: 'request_id', message: 'must not be empty' }] });
     }
     const scope = { workspaceId, environments: toEnvironments(environment), requestId };
-    return { requests: (await listRequestsWithId(pool, scope, maxListed)).map(toRequestMessage) };
+    const [requests, leftOut] = await Promise.all([
+      listRequestsWithId(pool, scope, maxListed),
+      countLeftOut(pool, scope),
+    ]);
+    return { requests: requests.map(toRequestMessage), leftOut: BigInt(leftOut) };
   };
 }

@@ -10,17 +10,19 @@ import { keyCreated, keyRolled } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { toKeyMessage } from '../key/key-message.ts';
 import { insertKey, lockKeys, setRolled } from '../key/key-queries.ts';
-import { insertPendingMarkers, type KeyMarker } from '../key/marker-queries.ts';
+import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { found, invalid } from '../refusals.ts';
 import { lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
- * Replaces a key with a new one. Responds once every gateway knows when the old key ends. During an overlap, both keys
+ * Replaces a key with a new one. Responds once every gateway knows when the old key ends, also to a repeated request
+ * whose first one is still waiting for this, or was interrupted. During an overlap, both keys
  * count toward the key limit of the workspace.
  */
 export function rollKey({
+  pool,
   time,
   idempotency,
   throttle,
@@ -50,7 +52,7 @@ export function rollKey({
       const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
       const old = found(oldOf(locked, request), 'key', id);
       const now = new Date(time.nowMs());
-      checkGrant(context, locked, old, now);
+      await checkGrant(tx, context, locked, old, now);
       if (old.rolledAt || verdictFor(old, old.environment, now) !== 'valid') {
         throw new RmsError('conflict', {
           message: 'Only a valid key can be rolled; this one is revoked, rolled or expired. Create a new key.',
@@ -65,8 +67,8 @@ export function rollKey({
       return { key: toKeyMessage(made.key), keyValue: made.value, oldKey: toKeyMessage(rolled), createdBy: actor };
     });
     const { key, oldKey, keyValue, createdBy } = response;
+    await markers.hold(marker ? [marker] : await readPendingMarkersOf(pool, workspaceId, id));
     if (marker) {
-      await markers.hold([marker]);
       const fields = { workspace_id: workspaceId, key_id: id, new_key_id: key?.id, overlap_seconds: overlapSeconds };
       log.info(fields, 'key rolled');
     }

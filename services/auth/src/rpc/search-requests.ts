@@ -5,7 +5,12 @@ import type { Handlers } from '@rms/rpc';
 import { toScope } from '@rms/tenant';
 import { invalid } from '../refusals.ts';
 import { toRequestMessage } from '../request/request-message.ts';
-import { lastRequestRead, type RequestFilter, searchRequests as search } from '../request/request-queries.ts';
+import {
+  countLeftOut,
+  lastRequestRead,
+  type RequestFilter,
+  searchRequests as search,
+} from '../request/request-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 const maxPageSize = 100;
@@ -44,6 +49,7 @@ export function searchRequests({
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ startedUs, requestId }) => [startedUs, requestId]),
         page: cut.page,
         pageSize,
+        leftOut: BigInt(await countLeftOut(tx, scope, filter)),
       };
     });
   };

@@ -1,15 +1,15 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
-import { checkVersion } from '@rms/errors';
+import { checkVersion, RmsError } from '@rms/errors';
 import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkKeyInput, type KeyInput, type StoredKey } from '../key/key.ts';
+import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { lockKey, updateKey as writeKey } from '../key/key-queries.ts';
 import { insertPendingMarkers } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
-import { readUses } from '../key/use-queries.ts';
 import { optional } from '../plan/plan-message.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
@@ -31,21 +31,24 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
     });
     await markers.hold([markerOf(updated)]);
     log.info({ workspace_id: workspaceId, key_id: id }, 'key updated');
-    const uses = await readUses(pool, [updated]);
-    return { key: toKeyMessage(updated, uses.get(id)) };
+    const activityOf = await readActivity(pool, [updated]);
+    return { key: toKeyMessage(updated, activityOf(updated)) };
   };
 }
 
-function changed(key: StoredKey, { name, allowedIps, rateLimit }: UpdateKeyRequest): Omit<KeyInput, 'expiresAt'> {
-  // An update does not change the expiry date, so an expired key passes the check.
-  const { expiresAt, ...input } = checkKeyInput(
+function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry }: UpdateKeyRequest): KeyInput {
+  const now = new Date();
+  // A key that is valid again would exceed the limit of valid keys.
+  if (expiry && verdictFor(key, key.environment, now) !== 'valid')
+    throw new RmsError('conflict', { message: 'The key is no longer valid. Create another one.' });
+  const input = checkKeyInput(
     {
       name: name ?? key.name,
       allowedIps: allowedIps?.cidrs ?? key.allowedIps,
       rateLimitRequests: rateLimit ? optional(rateLimit.requests) : key.rateLimitRequests,
-      expiresAt: undefined,
+      expiresAt: expiry?.time && timestampDate(expiry.time),
     },
-    new Date(),
+    now,
   );
-  return input;
+  return expiry ? input : { ...input, expiresAt: key.expiresAt };
 }

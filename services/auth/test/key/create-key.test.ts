@@ -1,6 +1,9 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { isWellFormedApiKey } from '@rms/api-key';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { createClient } from '@rms/rpc';
 import { startAuth, type TestAuth } from '../support.ts';
 
 describe('CreateKey', () => {
@@ -95,7 +98,10 @@ describe('CreateKey', () => {
   test('the keys that a user creates or rolls are limited, also those that have ended; operators have no limit', async () => {
     const { workspaceId } = await auth.newKey();
     const request = { workspaceId, environment: Environment.LIVE, scope: Scope.READ, name: 'k' };
-    const byUser = { context: { actor: 'user:usr_1', clientAddress: '192.0.2.7', requestId: 'req-keys' } };
+    const users = createClient(UsersService, { target: auth.address, timeoutMs: 60_000 });
+    const { user } = await users.createUser({ email: 'keys@example.com', workspaceId, role: Role.DEVELOPER });
+    users.close();
+    const byUser = { context: { actor: `user:${user?.id}`, clientAddress: '192.0.2.7', requestId: 'req-keys' } };
     const { rows: before } = await auth.database.pool.query('select from auth.throttles');
     const { key } = await auth.keys.createKey(request, byUser);
     const { rows: after } = await auth.database.pool.query('select from auth.throttles');

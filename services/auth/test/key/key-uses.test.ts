@@ -1,6 +1,7 @@
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { waitUntil } from '@rms/testkit';
 import { createUseTrim } from '../../src/key/trim-uses.ts';
 import { usesKept } from '../../src/key/use-queries.ts';
 import { startAuth, type TestAuth } from '../support.ts';
@@ -40,6 +41,39 @@ describe('BatchFindKeys and BatchReportKeyUses', () => {
     expect(await find()).toEqual([]);
     const tooMany = Array.from({ length: 1_001 }, () => new Uint8Array(32));
     await expect(auth.keys.batchFindKeys({ keyHashes: tooMany })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('the most recent refusal of a key is returned with the key, whoever has refused it', async () => {
+    const key = await auth.newKey();
+    const { id, workspaceId } = key;
+    const refusalOf = async () => (await auth.keys.getKey({ workspaceId, id })).key?.lastRefusal;
+    expect(await refusalOf()).toBeUndefined();
+    const report = (errorCode: string, atMs: number) =>
+      auth.keyUses.batchReportKeyUses({
+        refusals: [
+          { workspaceId, environment: Environment.LIVE, keyId: id, errorCode, refuseTime: timestampFromMs(atMs) },
+          {
+            workspaceId,
+            environment: Environment.LIVE,
+            keyId: 'key_unknown',
+            errorCode,
+            refuseTime: timestampFromMs(atMs),
+          },
+        ],
+      });
+    await report('ip_not_allowed', noonMs);
+    expect(await refusalOf()).toMatchObject({ errorCode: 'ip_not_allowed', refuseTime: timestampFromMs(noonMs) });
+    await report('insufficient_scope', noonMs - 3_600_000);
+    await report('insufficient_scope', noonMs + 1_000);
+    expect(await refusalOf()).toMatchObject({ errorCode: 'ip_not_allowed' });
+    await report('insufficient_scope', noonMs + 61_000);
+    expect(await refusalOf()).toMatchObject({ errorCode: 'insufficient_scope' });
+
+    await auth.expireKey(key);
+    await auth.verify(key.value);
+    await waitUntil(async () => (await refusalOf())?.errorCode === 'api_key_expired', { what: 'the refusal by auth' });
+    const { keys } = await auth.keys.listKeys({ workspaceId });
+    expect(keys).toMatchObject([{ lastRefusal: { errorCode: 'api_key_expired' } }]);
   });
 
   test('uses of a client are summed, and the most recent use wins regardless of the order of reports', async () => {

@@ -33,6 +33,22 @@ describe('RollKey', () => {
     expect(oldKey).toMatchObject({ id: old.id, replacedById: key?.id });
   });
 
+  test('a repeated request waits for the marker of the old key as well', async () => {
+    const { workspaceId, id } = await auth.newKey();
+    const request = { workspaceId, environment: Environment.LIVE, id, idempotencyKey: id };
+    const roll = () => auth.keys.rollKey(request);
+    const refusedBefore = auth.limiter.refused;
+    auth.limiter.setUnavailable(true);
+    const marked = Promise.all([roll(), roll()].map((rolled) => rolled.then(() => auth.marked().includes(id))));
+    await waitUntil(() => auth.limiter.refused === refusedBefore + 2, {
+      what: 'both requests to try to set the marker',
+    });
+    auth.limiter.setUnavailable(false);
+    expect(await marked).toEqual([true, true]);
+    expect((await roll()).replayed).toBe(true);
+    expect(await auth.pendingMarkers()).toBe(0);
+  });
+
   test('during an overlap both keys work, and the old one has an expiry time', async () => {
     const { workspaceId, id, value } = await auth.newKey();
     const { keyValue, oldKey } = await auth.keys.rollKey({ workspaceId, id, overlap: durationFromMs(3_600_000) });

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { waitUntil } from '@rms/testkit';
 import { startAuth, type TestAuth } from '../support.ts';
@@ -69,6 +70,21 @@ describe('UpdateKey', () => {
     expect(await verdictOf()).toBe(KeyVerdict.EXPIRED);
     await auth.keys.updateKey({ workspaceId: expired.workspaceId, id: expired.id, name: 'late' });
     expect(await verdictOf()).toBe(KeyVerdict.EXPIRED);
+  });
+
+  test('the expiry of a valid key is changed and removed; that of another one is not', async () => {
+    const { workspaceId, id, value } = await auth.newKey();
+    const update = (expiry: object) => auth.keys.updateKey({ workspaceId, id, expiry });
+    const time = timestampFromMs(Date.now() + 60_000);
+    expect((await update({ time })).key?.expireTime).toEqual(time);
+    expect((await auth.keys.updateKey({ workspaceId, id, name: 'renamed' })).key?.expireTime).toEqual(time);
+    expect((await update({})).key?.expireTime).toBeUndefined();
+    await expect(update({ time: timestampFromMs(Date.now() - 1) })).rejects.toMatchObject({
+      details: [{ field: 'expires_at' }],
+    });
+    await auth.expireKey({ id });
+    await expect(update({})).rejects.toMatchObject({ code: 'conflict' });
+    expect((await auth.verify(value))?.verdict).toBe(KeyVerdict.EXPIRED);
   });
 
   test('invalid fields are rejected and change nothing', async () => {

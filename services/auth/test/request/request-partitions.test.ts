@@ -15,7 +15,10 @@ describe('partitions of the request log', () => {
   afterAll(() => database?.drop());
 
   const insert = (requestId: string) =>
-    insertRequests(database.pool, {
+    insertRequests(database.pool, columnsOf(requestId), { leftOut: [], maxPerDay: 1_000 });
+
+  const columnsOf = (requestId: string) =>
+    ({
       workspaceIds: ['ws_one'],
       environments: ['live'],
       requestIds: [requestId],
@@ -34,7 +37,7 @@ describe('partitions of the request log', () => {
       limitedMs: [1],
       handledMs: [1],
       durationsMs: [1],
-    });
+    }) as const;
 
   test('are created and dropped without blocking requests, even during a long read transaction', async () => {
     const { pool } = database;

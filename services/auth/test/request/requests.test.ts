@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { listRequestsWithId } from '../../src/request/request-queries.ts';
+import { insertRequests, listRequestsWithId, trimRequestCounts } from '../../src/request/request-queries.ts';
 import { startAuth, type TestAuth } from '../support.ts';
 
 describe('The request log', () => {
@@ -86,6 +86,58 @@ describe('The request log', () => {
     expect(await list({ workspaceId: 'ws_one', environment: Environment.SANDBOX })).toBe(0);
     expect(await list({ workspaceId: 'ws_other' })).toBe(0);
     expect(await list({ workspaceId: '' })).toBe(0);
+  });
+
+  test('stores no request without a workspace', async () => {
+    await report(requestOf('nobody', Date.now(), ''));
+    expect((await auth.requests.listRequests({ workspaceId: '', requestId: 'nobody' })).requests).toEqual([]);
+  });
+
+  test('counts the requests that are left out: above the daily limit, and not recorded by gateways', async () => {
+    const { pool } = auth.database;
+    const columns = (requestIds: string[]) => ({
+      workspaceIds: requestIds.map(() => 'ws_many'),
+      environments: requestIds.map(() => 'live' as const),
+      requestIds,
+      startTimesUs: requestIds.map(() => Date.now() * 1_000),
+      ...Object.fromEntries(
+        ['traceIds', 'methods', 'routes', 'errorCodes', 'keyIds', 'actors', 'paths', 'clientAddresses'].map((name) => [
+          name,
+          requestIds.map(() => ''),
+        ]),
+      ),
+      ...Object.fromEntries(
+        ['statuses', 'authenticatedMs', 'limitedMs', 'handledMs', 'durationsMs'].map((name) => [
+          name,
+          requestIds.map(() => 1),
+        ]),
+      ),
+      replayed: requestIds.map(() => false),
+    });
+    const none = { leftOut: [], maxPerDay: 3 };
+    await insertRequests(pool, columns(['a', 'b']) as never, none);
+    await insertRequests(pool, columns(['c', 'd', 'e']) as never, none);
+    await insertRequests(pool, columns(['f']) as never, none);
+    await auth.requests.batchReportRequests({
+      leftOut: [
+        { workspaceId: 'ws_many', environment: Environment.LIVE, requests: 40n },
+        { workspaceId: 'ws_many', environment: Environment.SANDBOX, requests: 500n },
+      ],
+    });
+    const search = (environment: Environment, filter = {}) =>
+      auth.requests.searchRequests({ workspaceId: 'ws_many', environment, pageSize: 10, ...filter });
+    const live = await search(Environment.LIVE);
+    expect(live.requests).toHaveLength(3);
+    expect(live.leftOut).toBe(43n);
+    expect((await search(Environment.UNSPECIFIED)).leftOut).toBe(543n);
+    const tomorrow = { since: timestampFromMs(Date.now() + 86_400_000) };
+    expect((await search(Environment.LIVE, tomorrow)).leftOut).toBe(0n);
+    expect((await auth.requests.listRequests({ workspaceId: 'ws_many', requestId: 'd' })).leftOut).toBe(543n);
+    await trimRequestCounts(pool, 7);
+    expect((await search(Environment.LIVE)).leftOut).toBe(43n);
+    await pool.query("update auth.request_counts set day = day - 9 where workspace_id = 'ws_many'");
+    await trimRequestCounts(pool, 7);
+    expect((await search(Environment.UNSPECIFIED)).leftOut).toBe(0n);
   });
 
   test('ignores requests from a clock that is off by days, and stores the others', async () => {

@@ -154,6 +154,15 @@ describe('Password reset links', () => {
     ]);
   });
 
+  test('a request for an unknown address leaves no audit entry', async () => {
+    const count = async () => (await accounts.db.query('select from audit.entries')).rowCount;
+    const before = await count();
+    await request('unknown@example.com');
+    expect(await count()).toBe(before);
+    await linkFor(await accounts.newUser());
+    expect(await count()).toBeGreaterThan(before ?? 0);
+  });
+
   test('a new link does not invalidate the previous one', async () => {
     const ann = await accounts.newUser();
     const first = await linkFor(ann);

@@ -29,6 +29,21 @@ describe('Plans and limits', () => {
     expect(plans[0]?.rateLimitRequests).toBeUndefined();
   });
 
+  test('a plan is deleted unless a workspace has it', async () => {
+    const workspaceId = await auth.newWorkspace();
+    await auth.plans.setPlan({ plan: { name: 'old' } });
+    await auth.workspaces.setWorkspacePlan({ workspaceId, plan: 'old' });
+    const removed = () => auth.plans.deletePlan({ name: 'old' });
+    await expect(removed()).rejects.toMatchObject({
+      code: 'conflict',
+      message: '1 workspace has the plan "old". Set another plan first.',
+    });
+    await auth.workspaces.setWorkspacePlan({ workspaceId, plan: '' });
+    await removed();
+    await expect(removed()).rejects.toMatchObject({ code: 'not_found' });
+    expect((await auth.plans.listPlans({})).plans.map(({ name }) => name)).not.toContain('old');
+  });
+
   test('a verified key has its own limit and the limits of its plan; unset limits come from the settings', async () => {
     const own = await auth.newKey({ rateLimitRequests: 7n });
     const { workspaceId } = own;

@@ -29,7 +29,7 @@ export interface DeliveryDocument {
   readonly next_attempt_at: string | null;
   /** Why the delivery waits although it is due; null if it does not. */
   readonly delay_reason: DelayReasonName | null;
-  /** "expired" if the delivery failed because its retention period ended during its retries; otherwise null. */
+  /** Why the delivery ended without being delivered; see `endReasons`. null if it did not. */
   readonly end_reason: string | null;
   /** All attempts, including those that are no longer stored. */
   readonly attempts: number;

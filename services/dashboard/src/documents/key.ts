@@ -28,6 +28,8 @@ export interface KeyDocument {
   readonly allowed_ips: readonly string[];
   /** Requests per window. null: the limit of the plan. 0: no limit. */
   readonly rate_limit_requests: number | null;
+  /** The most recent request that was refused because of the key. null: none is recorded. */
+  readonly last_refusal: { readonly at: string | null; readonly code: string } | null;
   /** Recent clients of the key, most recent first. */
   readonly uses: readonly KeyUseDocument[];
 }
@@ -60,6 +62,7 @@ export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
     replaced_by: key.replacedById || null,
     allowed_ips: key.allowedIps,
     rate_limit_requests: key.rateLimitRequests === undefined ? null : Number(key.rateLimitRequests),
+    last_refusal: key.lastRefusal ? { at: timeOf(key.lastRefusal.refuseTime), code: key.lastRefusal.errorCode } : null,
     uses: key.uses.map((use) => ({
       last_used_at: timeOf(use.lastUseTime),
       address: use.address,

@@ -18,6 +18,8 @@ export interface StepDocument {
 /** Timeline of an X-Request-ID. */
 export interface RequestDocument {
   readonly steps: readonly StepDocument[];
+  /** Requests of the environment within the retention that were only counted. */
+  readonly left_out: number;
   readonly traces: readonly { readonly id: string; readonly url: string | null }[];
 }
 

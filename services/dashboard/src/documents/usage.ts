@@ -10,6 +10,7 @@ export interface UsagePointDocument {
   readonly failed_attempts: number;
   readonly delivered: number;
   readonly failed: number;
+  readonly canceled: number;
   readonly delivery_p95_ms: number;
 }
 

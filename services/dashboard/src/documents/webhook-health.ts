@@ -23,13 +23,17 @@ export interface WebhookHealthDocument {
   readonly last_day: HealthWindowDocument;
 }
 
-/** Attempt statistics of a time window. */
+/** Counts of attempts and ended deliveries in a time window. */
 export interface HealthWindowDocument {
   readonly since: string | null;
-  /** Attempts by outcome: succeeded, will be retried, failed for good. */
+  readonly attempts: number;
+  /** Deliveries, each by a successful attempt. */
   readonly delivered: number;
+  /** Failed attempts after which others follow. */
   readonly retried: number;
+  /** Deliveries, with a last attempt or without, for example because the webhook was disabled. */
   readonly failed: number;
+  readonly canceled: number;
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
   /** Most frequent first. */
@@ -54,13 +58,15 @@ export function webhookHealthDocument(health: WebhookHealth): WebhookHealthDocum
 }
 
 function windowDocument(window: WebhookHealth['windows'][number] | undefined): HealthWindowDocument {
-  const [delivered, retried, failed] = [window?.delivered, window?.retried, window?.failed].map((n) => Number(n ?? 0));
-  const attempts = (delivered ?? 0) + (retried ?? 0) + (failed ?? 0);
+  const { delivered = 0n, retried = 0n, failed = 0n, ended = 0n, canceled = 0n } = window ?? {};
+  const attempts = Number(delivered + retried + failed);
   return {
     since: timeOf(window?.startTime),
-    delivered: delivered ?? 0,
-    retried: retried ?? 0,
-    failed: failed ?? 0,
+    attempts,
+    delivered: Number(delivered),
+    retried: Number(retried),
+    failed: Number(failed + ended),
+    canceled: Number(canceled),
     p50_ms: attempts === 0 ? null : (window?.p50Ms ?? 0),
     p95_ms: attempts === 0 ? null : (window?.p95Ms ?? 0),
     errors: (window?.errors ?? []).map((one) => ({ class: one.class, count: Number(one.count) })),

@@ -21,7 +21,6 @@ const headers = {
   'X-Frame-Options': 'DENY',
   // Paths contain workspace IDs and other identifiers.
   'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   // Default: responses may contain personal data.
@@ -33,6 +32,8 @@ const twoYears = 'max-age=63072000';
 /** Sets the headers of every response. */
 export function setPageHeaders(response: ServerResponse, isHttps: boolean): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Browsers ignore this header over HTTP (RFC 6797, section 7.2).
-  if (isHttps) response.setHeader('Strict-Transport-Security', twoYears);
+  // Over HTTP, browsers ignore both headers; Chromium reports the second as an error of every page.
+  if (!isHttps) return;
+  response.setHeader('Strict-Transport-Security', twoYears);
+  response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
 }

@@ -69,7 +69,7 @@ function sendFile({ headers }: Request, response: PageResponse, { type, bodies, 
     .split(',')
     .map((entry) => entry.trim().toLowerCase())
     .filter((entry) => !/;\s*q=0(?:\.0*)?$/.test(entry))
-    .map((entry) => entry.replace(/;.*$/, ''));
+    .map((entry) => entry.split(';', 1)[0]);
   const [encoding = ''] = encodings.map(([name]) => name).filter((name) => accepted.includes(name) && bodies.has(name));
   const body = bodies.get(encoding) as Buffer;
   response.setHeader('Content-Type', type);

@@ -1,6 +1,6 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { wallTimeOf } from '@rms/http';
 import type { Logger } from '@rms/logging';
+import { timestampFromMs } from '@rms/rpc';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
 import type { TenantCall } from '../routes/endpoint.ts';
@@ -27,6 +27,8 @@ interface Parts {
   readonly backend: Pick<Backend, 'requests'>;
   /** False: requests are not reported. */
   readonly isKept: boolean;
+  /** Called with the number of requests that were not reported. */
+  readonly lost: (requests: number) => void;
   readonly log: Logger;
 }
 
@@ -34,7 +36,7 @@ interface Parts {
 const inFlightAtMost = 100;
 
 /** Creates the reports. A call never waits for its report, and a failed report is not retried. */
-export function createRequestReports({ backend, isKept, log }: Parts): RequestReports {
+export function createRequestReports({ backend, isKept, lost, log }: Parts): RequestReports {
   const inFlight = new Set<Promise<void>>();
 
   const send = async ({ response, method, route, tenant, context }: ReportedChange) => {
@@ -60,6 +62,7 @@ export function createRequestReports({ backend, isKept, log }: Parts): RequestRe
         { context },
       );
     } catch (err) {
+      lost(1);
       log.warn({ err, request_id: requestId }, 'could not report a request; it is missing from the request log');
     }
   };

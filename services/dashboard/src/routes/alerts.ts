@@ -1,6 +1,6 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/errors';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import {
   alertKinds,

@@ -1,4 +1,4 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { keyDocument, type NewKeyDocument, scopes } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';

@@ -98,6 +98,14 @@ export function pathOf({ access, path }: Endpoint): string {
 }
 
 /**
+ * Returns the maximum size of the body of an endpoint; undefined: that of every request. Bodies of endpoints without a
+ * workspace contain little more than a token, an email address and passwords, and open endpoints have no session.
+ */
+export function bodyLimitKibOf({ access }: Endpoint): number | undefined {
+  return access === 'open' || access === 'account' ? 8 : undefined;
+}
+
+/**
  * The three functions check an endpoint against its own schemas, then erase their types, so that one list can hold all
  * endpoints.
  */

@@ -41,7 +41,7 @@ export const getRequest = tenantEndpoint({
       } while (pageToken && found.length < maxDeliveries);
       return found;
     };
-    const [{ requests }, { events }, deliveries] = await Promise.all([
+    const [{ requests, leftOut }, { events }, deliveries] = await Promise.all([
       backend.requests.listRequests(requested, options),
       backend.events.listEventsOfRequest(requested, options),
       readDeliveries(),
@@ -62,6 +62,7 @@ export const getRequest = tenantEndpoint({
     const traceIds = new Set([...requests, ...events].map(({ traceId }) => traceId).filter((id) => id !== ''));
     return {
       // The sort is stable: steps in the same millisecond stay in causal order.
+      left_out: Number(leftOut),
       steps: steps.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
       traces: [...traceIds].map((id) => ({ id, url: config.traceUrl?.replace('{trace_id}', id) ?? null })),
     };

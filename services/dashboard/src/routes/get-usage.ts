@@ -43,6 +43,7 @@ function pointDocument(point: UsagePoint | undefined): UsagePointDocument {
     failed_attempts: Number(point?.failedAttempts ?? 0),
     delivered: Number(point?.delivered ?? 0),
     failed: Number(point?.failed ?? 0),
+    canceled: Number(point?.canceled ?? 0),
     delivery_p95_ms: point?.deliveryP95Ms ?? 0,
   };
 }

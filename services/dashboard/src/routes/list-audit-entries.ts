@@ -1,4 +1,4 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@rms/rpc';
 import { environmentOf, toEnvironmentMessage } from '@rms/tenant';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';

@@ -1,5 +1,5 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type IdPrefix, idPattern, mustBeId } from '@rms/ids';
+import { type IdPrefix, isId, mustBeId } from '@rms/ids';
+import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { deliveryDocument, deliveryStatuses } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
@@ -8,7 +8,7 @@ const text = z.string().max(300).optional();
 const id = (prefix: IdPrefix) =>
   z
     .string()
-    .regex(new RegExp(idPattern(prefix)), mustBeId(prefix))
+    .refine((value) => isId(prefix, value), mustBeId(prefix))
     .optional();
 const time = z.iso.datetime().optional();
 const statusList = z

@@ -1,5 +1,6 @@
-import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { deliveryStatuses } from '../documents/delivery.ts';
 import { type ReplayResponseDocument, replayDocument } from '../documents/replay.ts';
@@ -14,7 +15,7 @@ export const startReplay = tenantEndpoint({
     webhook_id: z.string().max(100),
     since: z.iso.datetime(),
     dry_run: z.boolean(),
-    statuses: z.array(z.enum(deliveryStatuses.names)).min(1),
+    statuses: z.array(z.enum(deliveryStatuses.names)).min(1).max(deliveryStatuses.names.length),
     per_second: z.int().min(1).max(10_000),
   }),
   async handle({ backend, tenant, body, context }): Promise<ReplayResponseDocument> {

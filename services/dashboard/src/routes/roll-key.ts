@@ -1,5 +1,5 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { maxRollOverlapSeconds } from '@rms/api-key';
+import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { keyDocument, type NewKeyDocument } from '../documents/key.ts';
 import { tenantEndpoint } from './endpoint.ts';

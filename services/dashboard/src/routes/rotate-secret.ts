@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { type NewSecretDocument, webhookDocument } from '../documents/webhook.ts';
 import { tenantEndpoint } from './endpoint.ts';

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { RateLimitSchema, RetryPolicySchema, Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 
 /** Maximum delay, as in the webhooks service: 7 days. */
@@ -27,7 +27,7 @@ export const webhookBody = {
 };
 
 export function toRetryPolicy(policy: z.infer<typeof retryPolicyBody>): MessageInitShape<typeof RetryPolicySchema> {
-  const duration = (value: number) => durationFromMs(Math.round(value * 1000));
+  const duration = (value: number) => durationFromMs(value * 1000);
   return policy.delays_seconds !== null && policy.delays_seconds.length > 0
     ? { delays: policy.delays_seconds.map(duration) }
     : {

@@ -34,38 +34,58 @@ export function createAdmission(parts: AdmissionParts): Admit {
   const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
 
   return async (request, response, endpoint) => {
-    const { keyHash, caller: found } = await authenticate(request, response);
+    const { keyHash, caller } = await authenticate(request, response);
+    try {
+      return await authorize({ keyHash, caller }, request, response, endpoint);
+    } catch (thrown) {
+      const { code, kind } = toRmsError(thrown);
+      if (kind.httpStatus < 500) keyUses.noteRefusal(caller.principal, code);
+      throw thrown;
+    }
+  };
+
+  /** Checks the address, the scope and the limits of a caller. Returns the caller by the newest verdict. */
+  async function authorize(
+    { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
+    request: Request,
+    response: ApiResponse,
+    endpoint: Endpoint | undefined,
+  ): Promise<Caller> {
     let caller = found;
     const { workspaceId, keyId } = caller.principal;
     response.locals.workspaceId = workspaceId;
     response.locals.keyId = keyId;
     usage.follow(response, caller.principal, caller.limits.monthlyQuota);
     response.locals.steps.authenticatedAtMs = performance.now();
-    try {
-      checkCaller(caller, response, endpoint);
-    } catch (refusal) {
-      // A key revoked a moment ago must get 401, not 403. Ask auth again before refusing based on a cached verdict.
-      if (caller.fresh) throw refusal;
-      caller = await principals.ask(keyHash, response.locals.requestId);
-      checkCaller(caller, response, endpoint);
-    }
-    const { version: keyVersion, limits } = caller;
-    const sentAtMs = performance.now();
-    const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits });
-    response.locals.limitOutcome = decision.outcome;
-    metrics.countLimitCheck(decision, performance.now() - sentAtMs);
-    response.locals.steps.limitedAtMs = performance.now();
-    // Auth decides about a key that has changed, and about every key while the revocation markers are not trusted.
+    const limit = async (refused: boolean) => {
+      const { version: keyVersion, limits } = caller;
+      const sentAtMs = performance.now();
+      const decision = await limiter.check({ workspaceId, environment, keyId, keyVersion, limits, refused });
+      if (!refused || decision.outcome !== 'allowed') response.locals.limitOutcome = decision.outcome;
+      metrics.countLimitCheck(decision, performance.now() - sentAtMs);
+      response.locals.steps.limitedAtMs = performance.now();
+      // Before auth is asked, so that the limit also bounds these calls.
+      if (refused) checkLimits(decision, limits.rateLimitWindowSeconds, 'refused requests of this key');
+      return decision;
+    };
+    let refusal = refusalOf(caller, response, endpoint);
+    let decision = await limit(refusal !== undefined);
+    // Auth decides about a key that has changed, and about every key while the revocation markers are not trusted: a
+    // key revoked a moment ago must get 401, not 403.
     if (decision.freshness === 'changed' || (decision.freshness === 'unknown' && !caller.fresh)) {
       if (decision.freshness === 'changed') principals.forget(keyHash);
       caller = await principals.ask(keyHash, response.locals.requestId);
-      checkCaller(caller, response, endpoint);
+      const wasRefused = refusal !== undefined;
+      refusal = refusalOf(caller, response, endpoint);
+      if (wasRefused && !refusal) decision = await limit(false);
     }
+    if (refusal) throw refusal;
+    const { limits } = caller;
     setLimitHeaders(response, decision, limits.rateLimitWindowSeconds);
     checkLimits(decision, limits.rateLimitWindowSeconds);
     keyUses.note(caller.principal, response.locals.client().address, request.headers['user-agent']);
     return caller;
-  };
+  }
 
   /** Returns the caller of the key. Throws a 401 error, or a 429 error for an address with too many failures. */
   async function authenticate(request: Request, response: ApiResponse) {
@@ -96,8 +116,8 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return refusal;
   }
 
-  function checkCaller(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): void {
-    checkAllowlist(caller, response.locals, log);
-    if (endpoint) checkScope(caller, endpoint.scope);
+  /** Returns the 403 error for a caller outside the allowlist of its key, or without the required scope. */
+  function refusalOf(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): RmsError | undefined {
+    return checkAllowlist(caller, response.locals, log) ?? (endpoint && checkScope(caller, endpoint.scope));
   }
 }

@@ -6,17 +6,17 @@ import type { Caller } from './principals.ts';
 const shownOfHeader = 200;
 
 /**
- * Checks the client address (specification, "Authentication" 7). The log entry contains the address, its source and the
+ * Returns the error for a client address that the key does not allow (specification, "Authentication" 7). The log entry contains the address, its source and the
  * reason for choosing it.
  */
 export function checkAllowlist(
   { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,
   locals: Pick<Locals, 'requestId' | 'client'>,
   log: Logger,
-): void {
-  if (allowedIps.empty) return;
+): RmsError | undefined {
+  if (allowedIps.empty) return undefined;
   const { address, determinedBy, peer, reason, forwarded } = locals.client();
-  if (allowedIps.has(address)) return;
+  if (allowedIps.has(address)) return undefined;
   log.warn(
     {
       request_id: locals.requestId,
@@ -29,7 +29,7 @@ export function checkAllowlist(
     },
     'address outside the allowlist of the key',
   );
-  throw new RmsError('ip_not_allowed', {
+  return new RmsError('ip_not_allowed', {
     message: `The API key may not be used from ${address}. Add the address to its IP allowlist, or use another key.`,
   });
 }

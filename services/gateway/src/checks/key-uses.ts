@@ -1,8 +1,8 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from '@rms/logging';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
+import { timestampFromMs } from '@rms/rpc';
 import { PeriodicReport } from '../periodic-report.ts';
 
 const flushEveryMs = 5_000;
@@ -24,13 +24,21 @@ interface Use {
   requests: number;
 }
 
-/** Counts the uses of keys per client and reports them to auth in batches. Requests never wait for a report. */
+interface Refusal {
+  readonly principal: Principal;
+  readonly errorCode: string;
+  readonly atMs: number;
+}
+
+/** Counts the uses of keys per client, remembers their last refused requests, and reports both to auth in batches. Requests never wait for a report. */
 export class KeyUses extends PeriodicReport {
   readonly #auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>;
   readonly #log: Logger;
   #uses = new Map<string, Use>();
   /** Number of clients in #uses by ID of their key, and by ID of their workspace. */
   #clients = new Map<string, number>();
+  /** The last refused request by key ID. */
+  #refusals = new Map<string, Refusal>();
 
   constructor(auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>, log: Logger) {
     super(flushEveryMs);
@@ -49,15 +57,27 @@ export class KeyUses extends PeriodicReport {
     } else this.#add(client, { principal, address, userAgent: agent, lastMs: Date.now(), requests: 1 });
   }
 
-  /** Reports the uses since the last report. Failed reports are merged into the next one. */
+  /** Remembers a request that was refused because of its key. */
+  noteRefusal(principal: Principal, errorCode: string): void {
+    if (this.#refusals.size >= clientsKept && !this.#refusals.has(principal.keyId)) return;
+    this.#refusals.set(principal.keyId, { principal, errorCode, atMs: Date.now() });
+  }
+
+  /** Reports what has happened since the last report. Failed reports are merged into the next one. */
   protected override async report(): Promise<void> {
-    if (this.#uses.size === 0) return;
+    if (this.#uses.size + this.#refusals.size === 0) return;
     const reported = this.#uses;
+    const refused = this.#refusals;
     this.#uses = new Map();
     this.#clients = new Map();
+    this.#refusals = new Map();
     try {
-      await this.#auth.batchReportKeyUses({ uses: [...reported.values()].map(toMessage) });
+      await this.#auth.batchReportKeyUses({
+        uses: [...reported.values()].map(toMessage),
+        refusals: [...refused.values()].map(toRefusalMessage),
+      });
     } catch (err) {
+      this.#refusals = new Map([...refused, ...this.#refusals]);
       this.#log.warn({ err, clients: reported.size }, 'could not report key uses; retrying with the next report');
       this.#requeue(reported);
     }
@@ -80,6 +100,10 @@ export class KeyUses extends PeriodicReport {
     this.#clients.set(keyId, ofKey + 1);
     this.#clients.set(workspaceId, ofWorkspace + 1);
   }
+}
+
+function toRefusalMessage({ principal: { workspaceId, environment, keyId }, errorCode, atMs }: Refusal) {
+  return { workspaceId, environment, keyId, refuseTime: timestampFromMs(atMs), errorCode };
 }
 
 function toMessage({ principal, address, userAgent, lastMs, requests }: Use) {

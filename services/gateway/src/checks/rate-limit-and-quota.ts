@@ -26,19 +26,20 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
 /**
  * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message names the
  * limit and when it resets.
+ * @param own what the rate limit of the key applies to
  */
-export function checkLimits(decision: LimitDecision, windowSeconds: number, nowMs = Date.now()): void {
+export function checkLimits(decision: LimitDecision, windowSeconds: number, own = 'this key'): void {
   if (decision.outcome === 'allowed') return;
   const { retryAfterSeconds } = decision;
   if (decision.outcome === 'quota_exceeded') {
     const { quota } = decision;
     if (!quota) throw new RmsError('quota_exceeded', { retryAfterSeconds });
-    const month = monthAfter(nowMs + (quota.resetSeconds * 1_000) / 2);
+    const month = monthAfter(Date.now() + (quota.resetSeconds * 1_000) / 2);
     const message = `The monthly quota of ${quota.limit} requests of this workspace and environment is exhausted. It resets on ${month}.`;
     throw new RmsError('quota_exceeded', { retryAfterSeconds, message });
   }
   const reached = [
-    ...describeReached('this key', decision.rate, windowSeconds),
+    ...describeReached(own, decision.rate, windowSeconds),
     ...describeReached('all keys of this workspace and environment', decision.workspaceRate, windowSeconds),
   ];
   if (reached.length === 0) throw new RmsError('rate_limit_exceeded', { retryAfterSeconds });

@@ -7,10 +7,10 @@ import type { Caller } from './principals.ts';
 /** A higher Scope value includes the lower ones. */
 const scopes: EnumNames<RequiredScope, Scope> = enumNames(Scope);
 
-/** Throws `insufficient_scope`, naming the required scope and the key's scope. */
-export function checkScope({ principal }: Caller, required: RequiredScope): void {
-  if (principal.scope >= scopes.toValue(required)) return;
+/** Returns the error for a key without the required scope. It names both scopes. */
+export function checkScope({ principal }: Caller, required: RequiredScope): RmsError | undefined {
+  if (principal.scope >= scopes.toValue(required)) return undefined;
   const granted = scopes.toName(principal.scope) ?? 'no scope';
   const message = `Scope \`${required}\` is required; this key has \`${granted}\`.`;
-  throw new RmsError('insufficient_scope', { message });
+  return new RmsError('insufficient_scope', { message });
 }

@@ -7,7 +7,10 @@ import type { RequestLog, RequestRecord } from './request-log.ts';
 
 const maxPathLength = 200;
 
-/** Records an API request when its response has been passed to the operating system or its client has disconnected. */
+/**
+ * Records an API request when its response has been passed to the operating system or its client has disconnected.
+ * Requests without a valid key belong to no workspace: rms_authentications_refused_total counts them.
+ */
 export function recordRequest(
   request: Request,
   response: ApiResponse,
@@ -16,15 +19,21 @@ export function recordRequest(
   if (!requests.isKept || !request.url?.startsWith('/v1')) return;
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : 0;
-    if (requests.wants(request.method, status)) requests.note(toRecord(request, response, environment, status));
+    const { workspaceId } = response.locals;
+    if (workspaceId === undefined || !requests.wants(request.method, status)) return;
+    requests.note(toRecord(request, response, { workspaceId, environment, status }));
   });
 }
 
-function toRecord(request: Request, response: ApiResponse, environment: Environment, status: number): RequestRecord {
-  const { requestId, traceparent, workspaceId, keyId, errorCode, startedAtMs, steps } = response.locals;
+function toRecord(
+  request: Request,
+  response: ApiResponse,
+  { workspaceId, environment, status }: { workspaceId: string; environment: Environment; status: number },
+): RequestRecord {
+  const { requestId, traceparent, keyId, errorCode, startedAtMs, steps } = response.locals;
   const since = (atMs: number | undefined) => (atMs === undefined ? -1 : atMs - startedAtMs);
   return {
-    workspaceId: workspaceId ?? '',
+    workspaceId,
     environment: toEnvironmentMessage(environment),
     requestId,
     // In microseconds, so that two requests with the same ID differ.

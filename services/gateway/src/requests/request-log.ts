@@ -8,7 +8,6 @@ import { PeriodicReport } from '../periodic-report.ts';
 
 /** A request as reported to auth. */
 export interface RequestRecord {
-  /** Empty if the request had no valid key. */
   readonly workspaceId: string;
   readonly environment: Environment;
   readonly requestId: string;
@@ -48,21 +47,31 @@ const batchSize = 2_000;
 /** Records kept while auth is unavailable, in total and per workspace. Further ones are lost. */
 const maxBuffered = 20_000;
 const maxPerWorkspace = 5_000;
-/**
- * Records of requests without a valid key, per flush. The bound keeps unauthenticated clients from filling the table.
- */
-const maxUnknown = 500;
+/** Statuses of refused requests. They count toward no quota, so their records are sampled. */
+const refusals: readonly number[] = [401, 403, 429];
+/** Records of refused requests per workspace, environment and minute. Further ones are only counted. */
+const refusalsPerMinute = 100;
+const minuteMs = 60_000;
+
+/** Requests of a workspace that are counted instead of recorded. */
+interface LeftOut extends Pick<RequestRecord, 'workspaceId' | 'environment'> {
+  requests: number;
+}
 
 /**
- * Records the outcomes of requests and reports them to auth in batches. Requests never wait for a report. A killed
- * process loses the records of its last second.
+ * Records the outcomes of requests and reports them to auth in batches. Requests never wait for a report. Of refused
+ * requests, a sample is recorded and the others are counted. A killed process loses the records of its last second.
  */
 export class RequestLog extends PeriodicReport {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
   /** Number of #records per workspace. */
   #counts = new Map<string, number>();
-  #unknown = 0;
+  /** Number of refused requests in the minute that began at #minuteAtMs, per workspace and environment. */
+  #refused = new Map<string, number>();
+  #minuteAtMs = 0;
+  /** Not yet reported, per workspace and environment. */
+  #leftOut = new Map<string, LeftOut>();
   #unavailable = false;
 
   constructor(parts: RequestLogParts) {
@@ -83,10 +92,10 @@ export class RequestLog extends PeriodicReport {
   }
 
   note(record: RequestRecord): void {
-    if (!record.workspaceId) this.#unknown += 1;
+    if (refusals.includes(record.status) && this.#leavesOut(record)) return;
     const ofWorkspace = this.#counts.get(record.workspaceId) ?? 0;
     const isFull = this.#records.length >= maxBuffered || ofWorkspace >= maxPerWorkspace;
-    if ((!record.workspaceId && this.#unknown > maxUnknown) || isFull) {
+    if (isFull) {
       this.#parts.dropped(1);
       return;
     }
@@ -99,17 +108,44 @@ export class RequestLog extends PeriodicReport {
     if (this.isKept) super.start();
   }
 
-  /** Reports the collected records. Records of a failed report are retried with the next one. */
+  /** Counts a refused request, and returns whether it is not recorded. */
+  #leavesOut({ workspaceId, environment }: RequestRecord): boolean {
+    const tenant = `${workspaceId} ${environment}`;
+    const nowMs = performance.now();
+    if (nowMs - this.#minuteAtMs >= minuteMs) {
+      this.#refused.clear();
+      this.#minuteAtMs = nowMs;
+    }
+    const refused = (this.#refused.get(tenant) ?? 0) + 1;
+    this.#refused.set(tenant, refused);
+    if (refused <= refusalsPerMinute) return false;
+    const leftOut = this.#leftOut.get(tenant);
+    if (leftOut) leftOut.requests += 1;
+    else this.#leftOut.set(tenant, { workspaceId, environment, requests: 1 });
+    return true;
+  }
+
+  /** Reports the collected records and counts. Those of a failed report are retried with the next one. */
   protected override async report(): Promise<void> {
-    this.#unknown = 0;
-    while (this.#records.length > 0) {
+    while (this.#records.length > 0 || this.#leftOut.size > 0) {
       const batch = this.#records.splice(0, batchSize);
       this.#count(batch, -1);
+      const counted = this.#leftOut;
+      this.#leftOut = new Map();
+      const leftOut = [...counted.values()].map(({ requests, ...tenant }) => ({
+        ...tenant,
+        requests: BigInt(requests),
+      }));
       try {
         // A traced request may trigger the flush, but the report is not part of its trace.
-        await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch) }));
+        await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch), leftOut }));
         this.#unavailable = false;
       } catch (err) {
+        for (const [tenant, { requests }] of this.#leftOut) {
+          const earlier = counted.get(tenant);
+          if (earlier) earlier.requests += requests;
+        }
+        this.#leftOut = new Map([...this.#leftOut, ...counted]);
         if (toRmsError(err).kind.retryable) return this.#requeue(batch, err);
         // A retry would fail again.
         this.#parts.log.error({ err, requests: batch.length }, 'auth rejected request records; dropped them');

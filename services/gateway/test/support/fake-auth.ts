@@ -3,7 +3,11 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
-import { KeyUsesService, type ReportedKeyUse } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
+import {
+  KeyUsesService,
+  type ReportedKeyRefusal,
+  type ReportedKeyUse,
+} from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService, KeyVerdict, type LimitsSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import {
   type RequestSchema,
@@ -62,12 +66,16 @@ export class FakeAuth {
     return key;
   }
 
+  /** Reported refusals of keys. */
+  readonly refusals: ReportedKeyRefusal[] = [];
+
   /** Reported uses of keys. */
   readonly uses: ReportedKeyUse[] = [];
 
   readonly usesService = rpcService(KeyUsesService, {
-    batchReportKeyUses: async ({ uses }) => {
+    batchReportKeyUses: async ({ uses, refusals }) => {
       this.uses.push(...uses);
+      this.refusals.push(...refusals);
       return {};
     },
   });
@@ -107,7 +115,7 @@ export class FakeAuth {
     },
     searchRequests: async (request) => {
       this.searches.push(request);
-      return { requests: [...this.logged], page: 1, pageSize: request.pageSize };
+      return { requests: [...this.logged], page: 1, pageSize: request.pageSize, leftOut: 12n };
     },
   });
 

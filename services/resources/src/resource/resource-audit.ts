@@ -1,5 +1,13 @@
-import { type AuditedFields, type AuditOrigin, appendAudit, changesBetween, type NewAuditEntry } from '@rms/audit';
+import {
+  type AuditedFields,
+  type AuditOrigin,
+  appendAudit,
+  changesBetween,
+  type NewAuditEntry,
+  takeAuditPace,
+} from '@rms/audit';
 import type { Queryable } from '@rms/db';
+import type { Tenant } from '@rms/tenant';
 import type { Cause } from './event.ts';
 import { canonicalMetadata, type Resource } from './resource.ts';
 
@@ -54,12 +62,25 @@ export function auditOf(
   return [{ origin: cause, entry: { workspaceId, environment, target, action, changes } }];
 }
 
-/** Appends the entries in the transaction of the changes. */
+/** Appends the entries in the transaction of the changes. Each call has taken its pace before; see {@link takePace}. */
 export async function appendAudits(tx: Queryable, audits: readonly AuditedChange[]): Promise<void> {
-  for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry]);
+  for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry], { isPaced: true });
 }
 
 function audited({ metadataJson, ...resource }: Resource): Audited {
   const pairs = JSON.parse(canonicalMetadata(metadataJson)) as [name: string, value: string][];
   return { ...resource, metadata: Object.fromEntries(pairs) };
+}
+
+/**
+ * Counts a change by a user toward the pace of audited changes, before it shares a transaction with the changes of other
+ * calls. Throws `rate_limit_exceeded`.
+ */
+export function takePace(
+  db: Queryable,
+  cause: Cause,
+  { workspaceId, environment }: Tenant,
+  action: Action,
+): Promise<void> {
+  return takeAuditPace(db, cause, [{ workspaceId, environment, action }]);
 }

@@ -15,7 +15,7 @@ import { causeOf } from '../resource/cause.ts';
 import { type Creation, createResources } from '../resource/create-queries.ts';
 import { makeEvent } from '../resource/event.ts';
 import { checkMetadata, checkName, makeResource, refuse } from '../resource/resource.ts';
-import { appendAudits, auditOf } from '../resource/resource-audit.ts';
+import { appendAudits, auditOf, takePace } from '../resource/resource-audit.ts';
 import { fromInputTypeMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 import { serveAll, toItemError, type WriteParts } from './parts.ts';
 
@@ -39,7 +39,9 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
   const createOne = async (request: CreateResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
       await parts.clock.ready();
-      return await createTogether(toCreation(request, parts), signal);
+      const creation = toCreation(request, parts);
+      await takePace(parts.pool, causeOf(request.context), creation.resource, 'resource.created');
+      return await createTogether(creation, signal);
     } catch (error) {
       parts.failed(error);
       return { result: { case: 'error', value: toItemError(error) } };

@@ -5,7 +5,7 @@ import { appendEvents } from '@rms/outbox';
 import { applyChanges, type Change } from '../resource/change.ts';
 import { addCounts } from '../resource/count-queries.ts';
 import type { Resource } from '../resource/resource.ts';
-import { appendAudits } from '../resource/resource-audit.ts';
+import { appendAudits, takePace } from '../resource/resource-audit.ts';
 import { deleteResources, lockResources, updateResources } from '../resource/resource-queries.ts';
 import type { WriteParts } from './parts.ts';
 
@@ -22,7 +22,7 @@ export type ChangeInBatch = (change: Change, signal: AbortSignal) => Promise<Res
 export function changeInBatch(parts: WriteParts): ChangeInBatch {
   const { pool, clock, committed, failed } = parts;
   const changeParts = { ...parts, nowMs: clock.nowMs };
-  return coalesce(
+  const changeTogether = coalesce(
     async (changes: Change[]) => {
       await clock.ready();
       const outcome = await inTransaction(pool, async (tx) => {
@@ -46,4 +46,9 @@ export function changeInBatch(parts: WriteParts): ChangeInBatch {
     },
     { maxBatch: transactionBatch, maxInFlight: transactionsInFlight, laneOf: ({ ref }) => ref.workspaceId },
   );
+  return async (change, signal) => {
+    const { ref, cause, action } = change;
+    if (action.kind === 'update') await takePace(pool, cause, ref, 'resource.updated');
+    return changeTogether(change, signal);
+  };
 }

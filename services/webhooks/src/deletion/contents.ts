@@ -9,6 +9,7 @@ export const contents: WorkspaceContents = {
     { name: 'webhooks.replays', by: 'id' },
     { name: 'webhooks.deferred_events', by: 'position' },
     { name: 'webhooks.deliveries', by: 'id' },
+    { name: 'webhooks.end_counts', by: 'id' },
     { name: 'webhooks.endpoints', by: 'webhook_id', acrossEnvironments: true },
     { name: 'webhooks.delivery_log', by: 'id' },
     { name: 'webhooks.events', by: 'id' },

@@ -1,21 +1,22 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from '@rms/logging';
 import type { DeliveryCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { RpcClient } from '@rms/rpc';
+import { timestampFromMs } from '@rms/rpc';
 import { type Tenant, toEnvironmentMessage } from '@rms/tenant';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
-import type { Recording } from './store/record-queries.ts';
+import type { DeliveryCounter } from './ended-deliveries.ts';
 
-/** Counts of the attempts at a webhook in one minute. */
+/** Counts of the attempts at a webhook, and of its deliveries that ended, in one minute. */
 interface DeliveryTally extends Tally, Tenant {
   readonly webhookId: string;
-  /** URL of the last attempt. */
+  /** URL of the last attempt; empty: none. */
   url: string;
   attempts: number;
   failedAttempts: number;
   delivered: number;
   failed: number;
+  canceled: number;
   /** Consecutive failed attempts since the last successful one. */
   failuresAtEnd: number;
   /** Error of the last failed attempt; empty: none failed. */
@@ -23,10 +24,8 @@ interface DeliveryTally extends Tally, Tenant {
   readonly latencies: number[];
 }
 
-/** Counts attempt results and reports them to the alerts service once per second, without delaying deliveries. */
-export interface DeliveryUsage {
-  /** Counts recorded attempts. */
-  count(recordings: readonly Recording[]): void;
+/** Counts attempts and ended deliveries, and reports them to the alerts service once per second. */
+export interface DeliveryUsage extends DeliveryCounter {
   start(): void;
   /** Reports the remaining counts. */
   stop(): Promise<void>;
@@ -40,7 +39,7 @@ export function createDeliveryUsage(
   alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
   { log, now }: { log: Logger; now: () => number },
 ): DeliveryUsage {
-  if (!alerts) return { count() {}, start() {}, async stop() {} };
+  if (!alerts) return { count() {}, countEnds() {}, start() {}, async stop() {} };
   const reporter = new UsageReporter<DeliveryTally>({
     send: ({ reporterId, sequence, tallies }) =>
       alerts.reportUsage({ reporterId, sequence, deliveries: tallies.map(toMessage) }),
@@ -67,13 +66,19 @@ export function createDeliveryUsage(
         addLatency(tally.latencies, result.durationMs);
       }
     },
+    countEnds(ends) {
+      for (const end of ends) {
+        const tally = reporter.tally(end.webhookId, (key, minuteMs) => newTally(key, minuteMs, end));
+        if (tally) tally[end.reason === 'canceled' ? 'canceled' : 'failed'] += end.deliveries;
+      }
+    },
     start: () => reporter.start(),
     stop: () => reporter.stop(),
   };
 }
 
 function newTally(webhookId: string, minuteMs: number, { workspaceId, environment }: Tenant): DeliveryTally {
-  const counts = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0, failuresAtEnd: 0 };
+  const counts = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0, canceled: 0, failuresAtEnd: 0 };
   return {
     key: webhookId,
     minuteMs,
@@ -89,10 +94,11 @@ function newTally(webhookId: string, minuteMs: number, { workspaceId, environmen
 
 function add(earlier: DeliveryTally, later: DeliveryTally): void {
   const wentWell = later.failedAttempts < later.attempts;
-  earlier.url = later.url;
+  earlier.url = later.url || earlier.url;
   earlier.lastError = later.lastError || earlier.lastError;
   earlier.failuresAtEnd = later.failuresAtEnd + (wentWell ? 0 : earlier.failuresAtEnd);
-  for (const name of ['attempts', 'failedAttempts', 'delivered', 'failed'] as const) earlier[name] += later[name];
+  for (const name of ['attempts', 'failedAttempts', 'delivered', 'failed', 'canceled'] as const)
+    earlier[name] += later[name];
   for (const [i, count] of later.latencies.entries()) earlier.latencies[i] = (earlier.latencies[i] ?? 0) + count;
 }
 
@@ -108,6 +114,7 @@ function toMessage(tally: DeliveryTally): Omit<DeliveryCounts, '$typeName'> {
     failedAttempts: BigInt(tally.failedAttempts),
     delivered: BigInt(tally.delivered),
     failed: BigInt(tally.failed),
+    canceled: BigInt(tally.canceled),
     failuresAtEnd: BigInt(tally.failuresAtEnd),
     latencies: tally.latencies.map(BigInt),
   };

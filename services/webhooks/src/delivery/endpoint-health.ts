@@ -77,7 +77,7 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
     }
   };
 
-  const noteAttempt = async (job: DeliveryJob, { status, gone }: Settlement, isOpen: boolean) => {
+  const noteAttempt = async (job: DeliveryJob, { status, endReason }: Settlement, isOpen: boolean) => {
     const failing = status !== 'delivered';
     const before = known.get(job.webhookId);
     if (before === undefined || (before !== 'no') !== failing) {
@@ -85,7 +85,7 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
       known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : 'yes') : 'no');
     }
     const isOverdue = isOpen && known.get(job.webhookId) === 'overdue';
-    if (gone) await disable(job, 'gone');
+    if (endReason === 'endpoint_gone') await disable(job, 'gone');
     else if ((status === 'failed' && disableAfterHours > 0) || isOverdue) await disable(job, 'failing');
   };
 

@@ -204,7 +204,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   /** Ends leased deliveries that cannot be attempted. */
   const endLost = async (lost: Leased['lost']): Promise<void> => {
     try {
-      reportRejected(await failDeliveries(pool, lost));
+      reportRejected(await failDeliveries(pool, lost, 'event_erased'));
     } catch (err) {
       log.warn({ err }, 'could not end deliveries without a body; they are tried again when their leases expire');
     }

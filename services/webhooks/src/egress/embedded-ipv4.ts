@@ -24,10 +24,12 @@ export function embeddedIPv4(address: string): readonly string[] {
 
 /**
  * Readings with prefixes of 48, 56, 64 and 96 bits. A translator may ignore what follows the embedded address. If the
- * groups between a prefix of 64 bits and the last two are zero, shorter prefixes leave only network addresses.
+ * groups between a prefix of 64 bits and the last two are zero, a prefix of 48 bits leaves the first address of a /16
+ * network, which can be a host unless it is 0.0.0.0 or reserved (240.0.0.0/4). Prefixes of 56 and 64 bits leave only
+ * network addresses.
  */
 function localNat64(d: number, e: number, f: number, g: number, h: number): string[] {
-  if ((e | f) === 0) return [ipv4(g, h)];
+  if ((e | f) === 0) return [ipv4(g, h), ...(d === 0 || d >= 0xf000 ? [] : [ipv4(d, 0)])];
   const [middle, rest] = [(e & 0xff) << 8, f >> 8];
   return [
     ipv4(d, middle | rest),

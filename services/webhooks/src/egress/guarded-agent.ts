@@ -27,6 +27,8 @@ type Target = buildConnector.Options;
 
 /** Timeout for the connection, and again for the TLS handshake. */
 const connectTimeoutMs = 5_000;
+/** Age after which a connection gets no further request, and longest time for which it is kept idle. */
+const maxConnectionAgeMs = 60_000;
 
 /**
  * Creates an HTTP client that connects only to permitted addresses (invariant 5 in ARCHITECTURE.md). It resolves a name
@@ -88,7 +90,10 @@ export function createGuardedAgent({
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 10_000,
-    keepAliveMaxTimeout: 60_000,
+    keepAliveMaxTimeout: maxConnectionAgeMs,
+    // A busy connection would otherwise never follow a change of the name's addresses, of the proxy, of the certificate
+    // authorities, or of the endpoint's certificate.
+    clientTtl: maxConnectionAgeMs,
     connect(target, callback) {
       const proxy = proxyFor(target);
       const clock = new ConnectClock(target.protocol === 'https:');

@@ -187,10 +187,7 @@ async function storeChunk(
   return rows;
 }
 
-/**
- * Returns the events by ID, without erased ones. The deliveries of erased events fail after their leases have expired,
- * like all deliveries without a body.
- */
+/** Returns the events by ID, without erased ones. An event keeps its body while it is deferred. */
 function jobEventsOf(events: readonly EventRow[]): Map<string, JobEvent> {
   return new Map(events.flatMap(({ id, traceparent, body }) => (body ? [[id, { traceparent, body }]] : [])));
 }

@@ -87,9 +87,9 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
           from chosen
       ), skipped as (
         insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                           request_id, status, origin, attempts, created_at)
-        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped', 'event',
-               '[]', now()
+                                           request_id, status, end_reason, origin, attempts, created_at)
+        select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped',
+               'webhook_disabled', 'event', '[]', now()
           from matched where status <> 'active'
       )
       select ${first.join(', ')},

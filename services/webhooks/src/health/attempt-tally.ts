@@ -2,18 +2,16 @@ import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { Tenant } from '@rms/tenant';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
-import type { Recording } from '../delivery/store/record-queries.ts';
-import { type AttemptCounts, addAttemptCounts, addCounts } from './count-queries.ts';
+import type { DeliveryCounter } from '../delivery/ended-deliveries.ts';
+import { type AttemptCounts, addAttemptCounts, addCounts, noCounts } from './count-queries.ts';
 import { errorClasses, errorClassOf } from './error-class.ts';
 
 interface AttemptsTally extends Tally, Tenant, AttemptCounts {
   readonly webhookId: string;
 }
 
-/** Sums up attempt results in memory and writes the sums periodically, without delaying deliveries. */
-export interface AttemptTally {
-  /** Counts recorded attempts. */
-  count(recordings: readonly Recording[]): void;
+/** Sums up attempts and ended deliveries in memory, and writes the sums periodically. */
+export interface AttemptTally extends DeliveryCounter {
   start(): void;
   /** Writes the remaining counts. */
   stop(): Promise<void>;
@@ -50,12 +48,18 @@ export function createAttemptTally(pool: Pool, { log, now }: { log: Logger; now:
         addLatency(tally.latencies, result.durationMs);
       }
     },
+    countEnds(ends) {
+      for (const end of ends) {
+        const tally = reporter.tally(end.webhookId, (key, minuteMs) => newTally(key, minuteMs, end));
+        if (tally) tally[end.reason === 'canceled' ? 'canceled' : 'ended'] += end.deliveries;
+      }
+    },
     start: () => reporter.start(),
     stop: () => reporter.stop(),
   };
 }
 
 function newTally(webhookId: string, minuteMs: number, { workspaceId, environment }: Tenant): AttemptsTally {
-  const counts = { delivered: 0, retried: 0, failed: 0, errors: errorClasses.map(() => 0), latencies: noLatencies() };
+  const counts = { ...noCounts(), errors: errorClasses.map(() => 0), latencies: noLatencies() };
   return { key: webhookId, minuteMs, workspaceId, environment, webhookId, ...counts };
 }

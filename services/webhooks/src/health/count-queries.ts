@@ -4,11 +4,20 @@ import { noLatencies } from '@rms/usage';
 import { errorClasses } from './error-class.ts';
 import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
 
-/** Counts of the attempts at a webhook. */
-export interface AttemptCounts {
-  delivered: number;
-  retried: number;
-  failed: number;
+/** Names of the columns with one count. */
+export const countNames = ['delivered', 'retried', 'failed', 'ended', 'canceled'] as const;
+export type CountName = (typeof countNames)[number];
+
+/** Returns zeros for all columns with one count. */
+export function noCounts(): Record<CountName, number> {
+  return { delivered: 0, retried: 0, failed: 0, ended: 0, canceled: 0 };
+}
+
+/**
+ * Counts of a webhook: attempts (`delivered`, `retried`, `failed`), and deliveries without an attempt of their own that
+ * failed (`ended`) or were canceled.
+ */
+export interface AttemptCounts extends Record<CountName, number> {
   /** Counts by error class, in the order of error-class.ts. */
   readonly errors: number[];
   /** Latency histogram with the bounds of @rms/usage. */
@@ -45,22 +54,20 @@ export async function addAttemptCounts(db: Queryable, counts: readonly CountsAt[
   await db.query({
     name: 'add-attempt-counts',
     text: `
-      insert into webhooks.attempt_counts as known (workspace_id, environment, webhook_id, period, slot, starts_at, delivered,
-                                                    retried, failed, errors, latencies)
-      select c.workspace_id, c.environment, c.webhook_id, c.period, c.slot, c.starts_at, c.delivered, c.retried, c.failed,
-             c.errors::bigint[], c.latencies::bigint[]
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::timestamptz[], $7::bigint[],
-                    $8::bigint[], $9::bigint[], $10::text[], $11::text[])
-             as c (workspace_id, environment, webhook_id, period, slot, starts_at, delivered, retried, failed, errors,
-                   latencies)
+      insert into webhooks.attempt_counts as known (workspace_id, environment, webhook_id, period, slot, starts_at, errors,
+                                                    latencies, ${countNames.join(', ')})
+      select c.workspace_id, c.environment, c.webhook_id, c.period, c.slot, c.starts_at, c.errors::bigint[],
+             c.latencies::bigint[], ${countNames.map((name) => `c.${name}`).join(', ')}
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::timestamptz[], $7::text[],
+                    $8::text[], ${countNames.map((_, i) => `$${i + 9}::bigint[]`).join(', ')})
+             as c (workspace_id, environment, webhook_id, period, slot, starts_at, errors, latencies,
+                   ${countNames.join(', ')})
         join webhooks.webhooks as w
           on w.workspace_id = c.workspace_id and w.environment = c.environment and w.id = c.webhook_id
        order by c.workspace_id, c.environment, c.webhook_id, c.period, c.slot
           on conflict (workspace_id, environment, webhook_id, period, slot) do update
          set starts_at = excluded.starts_at,
-             delivered = excluded.delivered + case when known.starts_at = excluded.starts_at then known.delivered else 0 end,
-             retried = excluded.retried + case when known.starts_at = excluded.starts_at then known.retried else 0 end,
-             failed = excluded.failed + case when known.starts_at = excluded.starts_at then known.failed else 0 end,
+             ${countNames.map((name) => `${name} = excluded.${name} + case when known.starts_at = excluded.starts_at then known.${name} else 0 end`).join(', ')},
              errors = case when known.starts_at = excluded.starts_at
                            then ${eachError((i) => `known.errors[${i}] + excluded.errors[${i}]`)}
                            else excluded.errors end,
@@ -75,18 +82,16 @@ export async function addAttemptCounts(db: Queryable, counts: readonly CountsAt[
       rows.map((row) => row.period),
       rows.map((row) => slotOf(row.period, row.startMs)),
       rows.map((row) => new Date(row.startMs)),
-      rows.map((row) => row.delivered),
-      rows.map((row) => row.retried),
-      rows.map((row) => row.failed),
       rows.map((row) => `{${row.errors.join(',')}}`),
       rows.map((row) => `{${row.latencies.join(',')}}`),
+      ...countNames.map((name) => rows.map((row) => row[name])),
     ],
   });
 }
 
 /** Adds later counts to earlier ones. */
 export function addCounts(earlier: AttemptCounts, later: AttemptCounts): void {
-  for (const name of ['delivered', 'retried', 'failed'] as const) earlier[name] += later[name];
+  for (const name of countNames) earlier[name] += later[name];
   for (const name of ['errors', 'latencies'] as const) {
     for (const [i, count] of later[name].entries()) earlier[name][i] = (earlier[name][i] ?? 0) + count;
   }

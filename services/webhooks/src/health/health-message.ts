@@ -1,4 +1,5 @@
-import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@rms/rpc';
 import { latencyQuantile } from '@rms/usage';
 import { toDelayReasonMessage } from '../log/delivery-message.ts';
 import { errorClasses } from './error-class.ts';
@@ -27,13 +28,11 @@ export function toHealthMessage(health: WebhookHealth) {
   };
 }
 
-function toWindowMessage({ startMs, delivered, retried, failed, errors, latencies }: CountedWindow) {
+function toWindowMessage({ startMs, errors, latencies, ...counts }: CountedWindow) {
   const counted = errors.map((count, place) => ({ class: errorClasses[place] ?? 'connection', count: BigInt(count) }));
   return {
     startTime: timestampFromMs(startMs),
-    delivered,
-    retried,
-    failed,
+    ...counts,
     p50Ms: latencyQuantile(latencies, 0.5),
     p95Ms: latencyQuantile(latencies, 0.95),
     errors: counted.filter(({ count }) => count > 0n).sort((a, b) => Number(b.count - a.count)),

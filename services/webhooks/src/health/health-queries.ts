@@ -1,15 +1,12 @@
 import type { Queryable } from '@rms/db';
 import type { TenantScope } from '@rms/tenant';
 import { type DelayReason, delayReasonOf } from '../log/delay-columns.ts';
-import { eachError, eachLatency } from './count-queries.ts';
+import { type CountName, countNames, eachError, eachLatency } from './count-queries.ts';
 import { type PeriodName, windowsAt } from './periods.ts';
 
-/** Counts of a webhook's attempts since a point in time. */
-export interface CountedWindow {
+/** Counts of a webhook since a point in time; see `AttemptCounts`. */
+export interface CountedWindow extends Readonly<Record<CountName, bigint>> {
   readonly startMs: number;
-  readonly delivered: bigint;
-  readonly retried: bigint;
-  readonly failed: bigint;
   /** Counts by error class, in the order of error-class.ts. */
   readonly errors: readonly number[];
   /** Latency histogram with the bounds of @rms/usage. */
@@ -35,11 +32,8 @@ export interface WebhookHealth {
 /** Counting stops here, because a backlog can be arbitrarily long. */
 export const maxInFlight = 1_000;
 
-interface Row extends Omit<WebhookHealth, 'windows'> {
+interface Row extends Omit<WebhookHealth, 'windows'>, Readonly<Record<CountName, string>> {
   readonly period: PeriodName;
-  readonly delivered: string;
-  readonly retried: string;
-  readonly failed: string;
   /** Text form of a PostgreSQL array of counts. Elements are NULL if there is no row. */
   readonly errors: string;
   readonly latencies: string;
@@ -68,7 +62,7 @@ export async function readHealth(
              case when queue.due_at is not null then greatest(queue.due_at, e.not_before) end as "nextAttemptAt",
              ${delayReasonOf('queue.due_at')} as "delayReason",
              win.period,
-             sums.delivered, sums.retried, sums.failed, sums.errors, sums.latencies
+             ${countNames.map((name) => `sums.${name}`).join(', ')}, sums.errors, sums.latencies
         from unnest($3::text[]) with ordinality as requested (id, position)
         join webhooks.webhooks as w
           on w.workspace_id = $1 and w.environment = any($2) and w.id = requested.id
@@ -80,8 +74,7 @@ export async function readHealth(
              ) as queue
        cross join unnest($4::text[], $5::timestamptz[]) with ordinality as win (period, starts_at, position)
        cross join lateral (
-             select coalesce(sum(delivered), 0)::bigint as delivered, coalesce(sum(retried), 0)::bigint as retried,
-                    coalesce(sum(failed), 0)::bigint as failed,
+             select ${countNames.map((name) => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')},
                     ${eachError((i) => `sum(errors[${i}])::bigint`)}::text as errors,
                     ${eachLatency((i) => `sum(latencies[${i}])::bigint`)}::text as latencies
                from webhooks.attempt_counts as c
@@ -118,14 +111,16 @@ export async function readHealth(
   return found;
 }
 
-function toWindow({ delivered, retried, failed, errors, latencies }: Row, startMs: number): CountedWindow {
+function toWindow(row: Row, startMs: number): CountedWindow {
   return {
     startMs,
-    delivered: BigInt(delivered),
-    retried: BigInt(retried),
-    failed: BigInt(failed),
-    errors: numbersOf(errors),
-    latencies: numbersOf(latencies),
+    delivered: BigInt(row.delivered),
+    retried: BigInt(row.retried),
+    failed: BigInt(row.failed),
+    ended: BigInt(row.ended),
+    canceled: BigInt(row.canceled),
+    errors: numbersOf(row.errors),
+    latencies: numbersOf(row.latencies),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
-import { deliveriesOfEvent } from './log-queries.ts';
 
 /** Bounds the events that a statement reads and writes. A resource can have any number of them. */
 const eventsPerStatement = 1_000;
@@ -25,58 +24,61 @@ export async function readDeleted(db: Queryable, afterEventId: string, limit: nu
 }
 
 /**
- * Erases the bodies of the events of a deleted resource, range by range. A range with an event whose deliveries have not
- * ended waits. Returns the number of erased bodies.
+ * Erases the bodies of the events of a deleted resource, range by range, except of events in use. Returns the number of
+ * erased bodies.
  */
 export async function eraseResource(db: Queryable, deleted: DeletedResource, signal: AbortSignal): Promise<number> {
   let erased = 0;
-  let waits = false;
+  let inUse = false;
   for (let after = ''; ; ) {
     if (signal.aborted) return erased;
-    const { queued, end } = await readRange(db, deleted, after);
-    if (end === null) break;
-    if (queued) waits = true;
-    else erased += await eraseRange(db, deleted, after, end);
-    after = end;
+    const range = await eraseRange(db, deleted, after);
+    if (range.end === null) break;
+    erased += range.erased;
+    inUse ||= range.inUse;
+    after = range.end;
   }
-  if (waits) return erased;
+  if (inUse) return erased;
   const { rowCount } = await db.query(
     `update webhooks.events set body = null
-      where workspace_id = $1 and environment = $2 and id = $3 and body is not null`,
+      where workspace_id = $1 and environment = $2 and id = $3 and body is not null
+        and not webhooks.in_use(workspace_id, environment, id, id)`,
     [deleted.workspaceId, deleted.environment, deleted.eventId],
   );
   return erased + (rowCount ?? 0);
 }
 
-/** Returns whether a delivery of the next events of the resource is queued, and the last of these events; null: none. */
-async function readRange(
-  db: Queryable,
-  { workspaceId, environment, resourceId }: DeletedResource,
-  after: string,
-): Promise<{ queued: boolean; end: string | null }> {
-  const { rows } = await db.query<{ queued: boolean; end: string | null }>(
-    `with e as materialized (
-       select workspace_id, environment, id from webhooks.events
-        where workspace_id = $1 and environment = $2 and resource_id = $3 and id > $4
-        order by id limit ${eventsPerStatement}
-     )
-     select exists (select from e join webhooks.deliveries as d on ${deliveriesOfEvent}) as queued, max(id) as "end" from e`,
-    [workspaceId, environment, resourceId, after],
-  );
-  return rows[0] ?? { queued: false, end: null };
+interface ErasedRange {
+  readonly erased: number;
+  /** Whether events of the range keep their bodies because they are in use. */
+  readonly inUse: boolean;
+  /** The last event of the range; null: no event remains. */
+  readonly end: string | null;
 }
 
+/** Erases the bodies of the next events of the resource that are not in use, except that of `resource.deleted`. */
 async function eraseRange(
   db: Queryable,
   { workspaceId, environment, resourceId, eventId }: DeletedResource,
   after: string,
-  end: string,
-): Promise<number> {
-  const { rowCount } = await db.query(
-    `update webhooks.events set body = null
-      where workspace_id = $1 and environment = $2 and resource_id = $3 and id > $4 and id <= $5 and id <> $6
-        and body is not null`,
-    [workspaceId, environment, resourceId, after, end, eventId],
+): Promise<ErasedRange> {
+  const { rows } = await db.query<ErasedRange>(
+    `with range as materialized (
+       select workspace_id, environment, id,
+              body is not null and webhooks.in_use(workspace_id, environment, id, id) as in_use
+         from webhooks.events
+        where workspace_id = $1 and environment = $2 and resource_id = $3 and id > $4
+        order by id limit ${eventsPerStatement}
+     ), erased as (
+       update webhooks.events as e set body = null
+         from range
+        where e.workspace_id = $1 and e.environment = $2 and e.resource_id = $3 and e.id > $4 and e.id = range.id
+          and e.body is not null and not range.in_use and e.id <> $5
+       returning e.id
+     )
+     select (select count(*)::integer from erased) as erased, coalesce(bool_or(in_use), false) as "inUse", max(id) as "end"
+       from range`,
+    [workspaceId, environment, resourceId, after, eventId],
   );
-  return rowCount ?? 0;
+  return rows[0] ?? { erased: 0, inUse: false, end: null };
 }

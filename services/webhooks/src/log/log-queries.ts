@@ -1,5 +1,6 @@
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import type { Tenant, TenantScope } from '@rms/tenant';
+import type { EndReason } from '@rms/webhook-events';
 import type { LoggedAttempt } from './attempt.ts';
 import {
   type AttemptSummary,
@@ -26,8 +27,8 @@ export interface LoggedDelivery extends Tenant {
   readonly nextAttemptAt: Date | null;
   /** Null if the delivery is not due, or is about to be attempted. */
   readonly delayReason: DelayReason | null;
-  /** 'expired' if the delivery failed because it reached the retention. */
-  readonly endReason: string | null;
+  /** Null if the delivery has not ended or is delivered, or if an earlier release ended it. */
+  readonly endReason: EndReason | null;
   /** Null if the delivery has not ended. */
   readonly endedAt: Date | null;
   /** All attempts, including those that are no longer stored. */
@@ -79,7 +80,7 @@ const maxEvents = 200;
 const columns: Readonly<Record<LogSource, string>> = {
   deliveries: `${statusOf.deliveries} as status, ${delayColumns('d.due_at')}, null as "endReason", null as "endedAt"`,
   delivery_log: `${statusOf.delivery_log} as status, null as "nextAttemptAt", null as "delayReason",
-            case when status = 'failed' and end_reason <> 'canceled' then end_reason end as "endReason", ended_at as "endedAt"`,
+            end_reason as "endReason", ended_at as "endedAt"`,
 };
 const joins: Readonly<Record<LogSource, string>> = {
   deliveries: endpointIfDue('d.webhook_id', 'd.due_at'),

@@ -19,10 +19,10 @@ export interface TestDelivery extends Tenant {
 export async function insertTestDelivery(db: Queryable, test: TestDelivery): Promise<string> {
   const { rows } = await db.query<{ id: string }>(
     `insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
-                                        request_id, status, origin, attempts, attempt_count, last_attempt, body,
-                                        created_at)
-     select $1, $2, 'dlv_' || substr($3::text, 5, 10) || substr(md5($3::text || '/' || $4::text), 1, 16), $3, $4, $5, $6, $7, $8, 'test',
-            added.*, $10, $11
+                                        request_id, status, end_reason, origin, attempts, attempt_count, last_attempt,
+                                        body, created_at)
+     select $1, $2, 'dlv_' || substr($3::text, 5, 10) || substr(md5($3::text || '/' || $4::text), 1, 16), $3, $4, $5, $6, $7, $8,
+            case when $8 = 'failed' then 'retries_exhausted' end, 'test', added.*, $10, $11
        from webhooks.add_attempt('[]', $9::jsonb) as added
      returning id`,
     [

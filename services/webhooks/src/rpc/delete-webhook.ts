@@ -17,8 +17,8 @@ export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksS
     inTransaction(pool, async (tx) => {
       const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
       checkVersion(versionOf(webhook), request.expectedVersions);
-      await tryFailPending(tx, webhook);
       await removeWebhook(tx, webhook);
+      await tryFailPending(tx, webhook);
       await insertNotice(tx, noticeOf(webhook, 'webhook.deleted'));
       const changes = webhookChanges(webhook, undefined);
       await appendAudit(tx, context, [webhookEntry(webhook, { action: 'webhook.deleted', changes })]);

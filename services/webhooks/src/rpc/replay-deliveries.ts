@@ -1,4 +1,4 @@
-import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { actorOf, appendAudit } from '@rms/audit';
 import type { Queryable } from '@rms/db';
 import { type FieldViolation, RmsError } from '@rms/errors';
@@ -9,6 +9,7 @@ import {
   ReplayDeliveriesResponseSchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { durationFromMs } from '@rms/rpc';
 import { toScope, toTenant } from '@rms/tenant';
 import { eventTypes, isEventType } from '@rms/webhook-events';
 import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';

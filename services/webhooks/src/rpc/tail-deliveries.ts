@@ -27,7 +27,7 @@ export function tailDeliveries({ pool }: HandlerParts): Handlers<typeof Deliveri
 function toTailedMessage({ position, ...tailed }: TailedDelivery) {
   const { lastAttempt, attemptCount } = tailed;
   return {
-    delivery: toDeliveryMessage({ ...tailed, attempts: [], endReason: null }),
+    delivery: toDeliveryMessage({ ...tailed, attempts: [] }),
     ...(lastAttempt ? { lastAttempt: toAttemptMessage(lastAttempt) } : {}),
     attemptCount,
     position,

@@ -1,9 +1,10 @@
-import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   type RateLimit as RateLimitMessage,
   type RetryPolicy as RetryPolicyMessage,
   WebhookStatus,
 } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { durationFromMs } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';

@@ -8,7 +8,7 @@ import { type LogSource, statusOf } from '../log/log-filter.ts';
 import { deliveriesOfEvent, type LoggedDelivery } from '../log/log-queries.ts';
 
 /** A delivery with the result of its last attempt. */
-export interface TailedDelivery extends Omit<LoggedDelivery, 'attempts' | 'endReason'> {
+export interface TailedDelivery extends Omit<LoggedDelivery, 'attempts'> {
   /** Position of the event in the feed; 0 if the delivery was requested by ID. */
   readonly position: bigint;
 }
@@ -110,6 +110,7 @@ function columnsOf(source: LogSource): string {
               d.created_at as "createdAt", ${statusOf[source]} as status,
               ${source === 'deliveries' ? 'd.due_at' : 'null::timestamptz'} as due_at,
               ${source === 'deliveries' ? 'null::timestamptz' : 'd.ended_at'} as "endedAt",
+              ${source === 'deliveries' ? 'null::text' : 'd.end_reason'} as "endReason",
               ${attemptCount} as "attemptCount", ${lastAttempt} as "lastAttempt"`;
 }
 

@@ -26,9 +26,7 @@ describe('the attempts of a delivery', () => {
     for (let number = 1; number < count; number += 1) {
       const failed = responded(job, 500);
       const result = { ...failed.result, startedAt: new Date(number), ...resultOf(number) };
-      await recordAttempts(database.pool, [
-        { ...failed, result, settlement: { status: 'pending', dueInMs: 0, gone: false } },
-      ]);
+      await recordAttempts(database.pool, [{ ...failed, result, settlement: { status: 'pending', dueInMs: 0 } }]);
       [job] = await steps.claim();
     }
     await recordAttempts(database.pool, [responded(job, 200)]);

@@ -64,7 +64,7 @@ describe('the record of a response', () => {
       status_code: statusCode,
       response_headers: result.responseHeaders,
     });
-    expect(settle(job, result)).toMatchObject({ status: 'pending', gone: false });
+    expect(settle(job, result)).toEqual({ status: 'pending', dueInMs: expect.any(Number) });
     expect([healthOf(result), errorClassOf(result)]).toEqual(['failing', 'connection']);
   });
 
@@ -86,10 +86,11 @@ describe('the record of a response', () => {
   });
 
   test('a 410 that is incomplete does not disable the webhook', async () => {
-    expect(settle(job, await attempt('HTTP/1.1 410 Gone\r\ncontent-length: 9\r\n\r\nhalf'))).toMatchObject({
-      gone: false,
+    expect(settle(job, await attempt('HTTP/1.1 410 Gone\r\ncontent-length: 9\r\n\r\nhalf')).status).toBe('pending');
+    expect(settle(job, await attempt('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({
+      status: 'failed',
+      endReason: 'endpoint_gone',
     });
-    expect(settle(job, await attempt('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n'))).toMatchObject({ gone: true });
   });
 
   test('has fields without the white space around them, in the order of arrival, also if they are repeated', async () => {

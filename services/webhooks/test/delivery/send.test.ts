@@ -48,6 +48,7 @@ describe('an attempt', () => {
       'content-type': 'application/json',
       'content-length': String(body.length),
       'x-request-id': 'req-12345678',
+      accept: '*/*',
       'user-agent': 'rms-webhooks/0.1',
     });
     const headers = request?.headers as Record<string, string>;

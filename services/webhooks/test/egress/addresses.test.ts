@@ -9,6 +9,7 @@ describe('IPv6 addresses that embed an IPv4 address', () => {
     ['64:ff9b::93.184.215.14', 'the same in dotted form'],
     ['64:ff9b:1::5db8:d70e', 'local NAT64'],
     ['64:ff9b:1:fffe::5db8:d70e', 'local NAT64 in a subnet'],
+    ['64:ff9b:1:5db8::808:808', 'local NAT64 in a subnet that is also a public address'],
     ['64:ff9b:1:5db8:d7:e00::', 'local NAT64 with a prefix of 48 bits'],
   ])('%s is permitted: %s', (address) => {
     expect(permitted(address)).toBe(true);
@@ -24,6 +25,9 @@ describe('IPv6 addresses that embed an IPv4 address', () => {
     '64:ff9b:1:fffe::10.0.0.1',
     '64:ff9b:1:a9fe:a9:fe00::',
     '64:ff9b:1:a00:0:500::',
+    '64:ff9b:1:a01::808:808',
+    '64:ff9b:1:c0a8::808:808',
+    '64:ff9b:1:a01::',
     // The translator may use a prefix of 48 bits and ignore what follows.
     '64:ff9b:1:a00:0:500:808:808',
     '64:ff9b:1:0:a:0:500:0',

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listenOnLoopback, startReceiver, waitUntil } from '@rms/testkit';
 import { Exchange } from '../../src/delivery/attempt/exchange.ts';
 import { createEgress } from '../../src/egress/egress.ts';
@@ -69,6 +72,49 @@ describe('the dialed address', () => {
     expect(await call('127.0.0.1', { allow: ['127.0.0.0/8'] })).toBe(200);
     expect(await call('a.example', { allow: ['127.0.0.0/8'], responses: ['127.0.0.1'] })).toBe(200);
     expect(await call('localhost', { allow: ['127.0.0.0/8'], responses: ['127.0.0.1', '::1'] })).toBe(200);
+  });
+
+  test('a busy connection is replaced after a minute, and the new address is resolved and checked', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    let received = 0;
+    const other = createHttpServer((_, response) => {
+      received += 1;
+      response.end();
+    });
+    await once(other.listen(receiver.port, '127.0.0.2'), 'listening');
+    let address = '127.0.0.1';
+    const agent = createGuardedAgent({
+      egress: {
+        ...createEgress({ allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: ['127.0.0.3/32'] }),
+        resolve: () => [Promise.resolve([address])],
+      },
+    });
+    const ask = async () => {
+      const status = await statusOf(agent, `http://a.example:${receiver.port}`);
+      await nextTurn();
+      return status;
+    };
+    try {
+      await ask();
+      address = '127.0.0.2';
+      for (let second = 1; second <= 60; second += 1) {
+        vi.setSystemTime(Date.now() + 1_000);
+        expect(await ask()).toBe(200);
+      }
+      expect(received).toBe(0);
+      vi.setSystemTime(Date.now() + 1_000);
+      expect(await ask()).toBe(200);
+      expect(received).toBe(1);
+      address = '127.0.0.3';
+      expect(await ask()).toBe(200);
+      expect(received).toBe(2);
+      vi.setSystemTime(Date.now() + 61_000);
+      await expect(ask()).rejects.toMatchObject({ code: 'BLOCKED_ADDRESS' });
+    } finally {
+      await agent.close();
+      other.close();
+      vi.useRealTimers();
+    }
   });
 
   test('requests to an https origin whose handshake hangs each open a connection', async () => {

@@ -28,6 +28,7 @@ const workers: readonly Worker[] = [
     metrics: createMetrics('webhooks'),
     eraseOnDelete: true,
     retentionDays: 7,
+    counters: [],
     reportRejected: () => {},
   }),
   createDeliveryEngine({

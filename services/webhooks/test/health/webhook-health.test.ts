@@ -3,7 +3,7 @@ import { createLogger } from '@rms/logging';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { noLatencies } from '@rms/usage';
 import { createAttemptTally } from '../../src/health/attempt-tally.ts';
-import { addAttemptCounts, type CountsAt } from '../../src/health/count-queries.ts';
+import { addAttemptCounts, type CountsAt, noCounts } from '../../src/health/count-queries.ts';
 import { errorClasses } from '../../src/health/error-class.ts';
 import { readHealth } from '../../src/health/health-queries.ts';
 import { migrations } from '../../src/migrations.ts';
@@ -30,9 +30,8 @@ describe('attempt counts', () => {
       environment: 'live',
       webhookId: id,
       atMs: nowMs - agoMs,
+      ...noCounts(),
       delivered: 1,
-      retried: 0,
-      failed: 0,
       errors: errorClasses.map(() => 0),
       latencies: noLatencies(),
       ...given,

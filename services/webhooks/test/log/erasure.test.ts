@@ -3,9 +3,11 @@ import { newId } from '@rms/ids';
 import { createLogger } from '@rms/logging';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { recordAttempts } from '../../src/delivery/store/record-queries.ts';
+import { fanOutDeferred } from '../../src/fan-out/deferred-queries.ts';
+import { fanOut } from '../../src/fan-out/fan-out-queries.ts';
 import { createErasure } from '../../src/log/erasure.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn } from '../leases.ts';
+import { arrivalOf, responded, type Steps, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, type Tenant } from '../support.ts';
 
 describe('the erasure of deleted resources', () => {
@@ -33,20 +35,20 @@ describe('the erasure of deleted resources', () => {
     return rows[0]?.count;
   };
 
-  test('changes a bounded number of rows per statement, however many events a resource has', async () => {
+  test('reads and changes a bounded number of rows per statement, however many events a resource has', async () => {
     const tenant = newTenant();
     const events = eventsOf(tenant, 2_100);
     for (let i = 0; i < events.length; i += 500) await steps.store(events.slice(i, i + 500));
-    const changed: (number | null)[] = [];
+    const changed: (number | null | undefined)[] = [];
     const pool = {
       async query(text: string, values: unknown[]) {
-        const result = await database.pool.query(text, values);
-        if (text.startsWith('update')) changed.push(result.rowCount);
+        const result = await database.pool.query<{ erased?: number }>(text, values);
+        if (text.includes('update')) changed.push(result.rows[0]?.erased ?? result.rowCount);
         return result;
       },
     } as unknown as Pool;
     await createErasure(pool, log)(running);
-    expect(changed).toEqual([1_000, 1_000, 100, 1]);
+    expect(changed).toEqual([1_000, 1_000, 100, 0, 1]);
     expect(await withBody(tenant)).toBe(0);
   });
 
@@ -61,6 +63,26 @@ describe('the erasure of deleted resources', () => {
     await recordAttempts(database.pool, [responded(job, 200)]);
     await erase(running);
     expect(await withBody(waiting)).toBe(0);
+  });
+
+  test('waits for the fan-out of deferred events', async () => {
+    const tenant = newTenant();
+    await steps.subscribe(tenant);
+    const arrivals = eventsOf(tenant, 2).map(arrivalOf);
+    await fanOut(database.pool, arrivals, { freeCapacity: { ...unknown, total: 0 }, defer: true });
+    const erase = createErasure(database.pool, log);
+    await erase(running);
+    expect(await withBody(tenant)).toBe(3);
+    const step = await fanOutDeferred(database.pool, { ...tenant, environment: 'live' }, () => ({
+      ...unknown,
+      total: 3,
+    }));
+    expect(step?.jobs).toHaveLength(3);
+    await erase(running);
+    expect(await withBody(tenant)).toBe(3);
+    await recordAttempts(database.pool, step?.jobs.map((job) => responded(job, 200)) ?? []);
+    await erase(running);
+    expect(await withBody(tenant)).toBe(0);
   });
 
   test('of a tenant that fails does not affect the other tenants', async () => {

@@ -2,10 +2,12 @@ import { createPool, isTimeout, migrate, type Pool, roleName } from '@rms/db';
 import { newId } from '@rms/ids';
 import { startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
 import { recordAttempts } from '../../src/delivery/store/record-queries.ts';
+import { fanOutDeferred } from '../../src/fan-out/deferred-queries.ts';
+import { fanOut } from '../../src/fan-out/fan-out-queries.ts';
 import { logPartitions } from '../../src/log/partitions.ts';
 import { redeliver } from '../../src/log/redeliver-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, stepsOn } from '../leases.ts';
+import { arrivalOf, responded, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, startWebhooks } from '../support.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -36,6 +38,15 @@ describe('partitions', () => {
     const log = { warn() {} };
     pool = createPool({ url: database.url, max: 2, applicationName: 'test', role: roleName(prefix, 'webhooks'), log });
   });
+  test('of a retention that does not fit the lock table of PostgreSQL are refused', async () => {
+    const check = (retentionDays: number) =>
+      logPartitions.checkLocks(pool, { setting: 'LOG_RETENTION_DAYS', retentionDays, connections: 15 });
+    await check(30);
+    await expect(check(3_650)).rejects.toThrow(
+      /^LOG_RETENTION_DAYS: 3650 daily partitions need max_locks_per_transaction/,
+    );
+  });
+
   afterAll(async () => {
     await pool?.end();
     for (const service of ['auth', 'resources', 'webhooks'] as const) {
@@ -127,6 +138,55 @@ test('a day is kept while one of its deliveries is queued, also after a redelive
     await recordAttempts(pool, [responded(again, 200)]);
     expect(await logPartitions.drop(pool, 30)).toBe(2);
   } finally {
+    await database.drop();
+  }
+});
+
+test('a day is kept while one of its events is deferred, also until its fan-out is complete', async () => {
+  const database = await testDatabase([migrations]);
+  try {
+    const { pool } = database;
+    const tenant = newTenant();
+    const steps = stepsOn(pool);
+    await steps.subscribe(tenant);
+    await pool.query(`select webhooks.make_partitions(${today} - 41, ${today} - 9)`);
+    const event = { ...newEvent(tenant), id: newId('evt', noonOf(-40)) };
+    await fanOut(pool, [arrivalOf(event)], { freeCapacity: { ...unknown, total: 0 }, defer: true });
+    await logPartitions.drop(pool, 30);
+    expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
+    const step = await fanOutDeferred(pool, { ...tenant, environment: 'live' }, () => ({ ...unknown, total: 1 }));
+    await logPartitions.drop(pool, 30);
+    expect((await daysOf(pool))[0]).toBe(dayOf(-40));
+    await recordAttempts(pool, [responded(step?.jobs[0], 200)]);
+    expect(await logPartitions.drop(pool, 30)).toBe(2);
+  } finally {
+    await database.drop();
+  }
+});
+
+test('a day is kept if one of its deliveries is redelivered while it is being dropped', async () => {
+  const database = await testDatabase([migrations]);
+  const { pool } = database;
+  const redelivering = await pool.connect();
+  try {
+    const tenant = newTenant();
+    const steps = stepsOn(pool);
+    await steps.subscribe(tenant);
+    await pool.query(`select webhooks.make_partitions(${today} - 40, ${today} - 40)`);
+    const [job] = await steps.store([{ ...newEvent(tenant), id: newId('evt', noonOf(-40)) }], 1);
+    await recordAttempts(pool, [responded(job, 410)]);
+    await redelivering.query('begin');
+    await redeliver(redelivering, steps.scopeOf(tenant), job?.id ?? '');
+    const dropping = logPartitions.drop(pool, 30).catch(() => 0);
+    const sleeping = `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
+    await waitUntil(async () => (await pool.query(sleeping)).rowCount, { what: 'the drop to wait for the redelivery' });
+    await redelivering.query('commit');
+    expect(await dropping).toBe(0);
+    expect((await daysOf(pool))[0]).toBe(dayOf(-40));
+    await recordAttempts(pool, [responded((await steps.claim())[0], 200)]);
+    expect(await logPartitions.drop(pool, 30)).toBe(2);
+  } finally {
+    redelivering.release(true);
     await database.drop();
   }
 });

@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { type MouseEvent, useState } from 'react';
+import { copyText } from '../browser.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
-const copiedMs = 2_000;
+const shownMs = 2_000;
 
 /** Button that copies a text to the clipboard. */
 export function CopyButton({
@@ -17,16 +18,15 @@ export function CopyButton({
   /** Shows only the icon. For use directly next to the text. */
   readonly plain?: boolean;
 }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), copiedMs);
+  const [outcome, setOutcome] = useState<'Copied' | 'Not copied'>();
+  const copy = async ({ currentTarget }: MouseEvent) => {
+    setOutcome((await copyText(text, currentTarget)) ? 'Copied' : 'Not copied');
+    setTimeout(() => setOutcome(undefined), shownMs);
   };
   return (
-    <Button small={small} variant={plain ? 'plain' : 'normal'} onClick={() => void copy()} aria-live="polite">
-      <Icon name={copied ? 'check' : 'copy'} />
-      <span className={plain ? 'visually-hidden' : undefined}>{copied ? 'Copied' : label}</span>
+    <Button small={small} variant={plain ? 'plain' : 'normal'} onClick={(event) => void copy(event)} aria-live="polite">
+      <Icon name={outcome === 'Copied' ? 'check' : 'copy'} />
+      <span className={plain ? 'visually-hidden' : undefined}>{outcome ?? label}</span>
     </Button>
   );
 }

@@ -56,7 +56,9 @@ export const listAuditLog = defineEndpoint({
   operationId: 'listAuditLog',
   summary: 'List the audit log',
   description:
-    'Changes in the environment of the key and changes that concern both environments, newest first. With a filter, ' +
+    'Changes in the environment of the key and changes that concern both environments, newest first. Entries that ' +
+    'concern both environments (users, members, sign-ins) are left out unless an operator, or a user who is now an admin ' +
+    'or owner of the workspace, created the key. With a filter, ' +
     'a page can have fewer items than `per_page`, or none, although `links.next` is set, because each request reads ' +
     'at most 10,000 entries.',
   tag: 'Workspace',

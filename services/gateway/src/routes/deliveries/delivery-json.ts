@@ -53,6 +53,7 @@ export function documentOf(delivery: Delivery) {
           duration_ms: last.durationMs,
         }
       : null,
+    end_reason: delivery.endReason || null,
     created_at: timeOf(delivery.createTime),
     ended_at: timeOf(delivery.endTime),
   };

@@ -1,6 +1,6 @@
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { enumNames } from '@rms/rpc';
-import { eventTypes } from '@rms/webhook-events';
+import { endReasons, eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { attemptFields } from '../shared/attempt.ts';
 import { listOf, noTotal } from '../shared/list.ts';
@@ -37,7 +37,8 @@ const fields = {
   request_id: z.string().describe('X-Request-ID of the change that caused the event, or of the test.'),
   test: z.boolean().describe('Whether a test sent the event. A test delivery cannot be redelivered.'),
   status: deliveryStatus.describe(
-    '`retrying`: an attempt has failed, and others follow. `skipped`: the webhook was disabled when the event arrived.',
+    '`retrying`: an attempt has failed, and others follow. `failed`: it ended without being delivered. `skipped`: the ' +
+      'webhook was disabled when the event arrived.',
   ),
   attempt_count: z.int().min(0).describe('All attempts, including those that are no longer stored.'),
   next_attempt_at: shownTime
@@ -55,6 +56,16 @@ const fields = {
         'probes are sent.',
     ),
   last_attempt: z.strictObject({ started_at: shownTime, status, error, duration_ms: milliseconds }).nullable(),
+  end_reason: z
+    .enum(endReasons)
+    .nullable()
+    .describe(
+      'Why the delivery ended without being delivered. `retries_exhausted`: the last attempt failed. `endpoint_gone`: ' +
+        'the endpoint responded with 410. `webhook_disabled`, `webhook_deleted`: the delivery was pending at that time, ' +
+        'or is `skipped`. `expired`: it was pending until the delivery log was about to drop its day. `event_erased`: the ' +
+        'event has no body anymore. `canceled`: a user or a key canceled it. Null if it has not ended, is `delivered`, or ' +
+        'was ended by a version that did not record the reason.',
+    ),
   created_at: shownTime.describe('Time of the event.'),
   ended_at: shownTime.nullable(),
 };

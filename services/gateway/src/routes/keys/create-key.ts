@@ -29,7 +29,7 @@ export const createKey = defineEndpoint({
         scope: scopeMessages.toValue(body.scope),
         allowedIps: body.allowed_ips ?? [],
         idempotencyKey,
-        ...(body.expires_at === undefined ? {} : { expireTime: toTimestamp(body.expires_at) }),
+        ...(body.expires_at == null ? {} : { expireTime: toTimestamp(body.expires_at) }),
         ...(body.rate_limit == null ? {} : { rateLimitRequests: BigInt(body.rate_limit) }),
       },
       { context: context() },

@@ -25,18 +25,27 @@ const rateLimit = z
   .nullable()
   .describe('Requests per window. It can only lower the limit of the plan. Null: the limit of the plan.');
 
+const expiry = timeInput.nullable().describe('Time from which the key is rejected. Null: never.');
+
 export const createKeyBody = z
   .strictObject({
     name,
     scope,
-    expires_at: timeInput.optional().describe('Time from which the key is rejected. Default: never.'),
-    allowed_ips: allowedIps.optional(),
+    expires_at: expiry.optional(),
+    allowed_ips: allowedIps.nullish(),
     rate_limit: rateLimit.optional(),
   })
   .meta({ id: 'CreateApiKey', example: { name: 'ci-deploy', scope: 'write' } });
 
 export const updateKeyBody = z
-  .strictObject({ name: name.optional(), allowed_ips: allowedIps.optional(), rate_limit: rateLimit.optional() })
+  .strictObject({
+    name: name.optional(),
+    allowed_ips: allowedIps.nullish(),
+    rate_limit: rateLimit.optional(),
+    expires_at: expiry
+      .optional()
+      .describe('Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time.'),
+  })
   .meta({ id: 'UpdateApiKey', example: { allowed_ips: ['192.0.2.0/24'] } });
 
 export const rollKeyBody = z

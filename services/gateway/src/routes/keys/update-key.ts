@@ -1,5 +1,6 @@
 import { defineEndpoint } from '../shared/endpoint.ts';
 import { checkId, oneResponse } from '../shared/single-object.ts';
+import { toTimestamp } from '../shared/time-schemas.ts';
 import { oneKeyOf } from './key-json.ts';
 import { oneKey, updateKeyBody } from './key-schemas.ts';
 
@@ -18,7 +19,7 @@ export const updateKey = defineEndpoint({
   async handle({ context, id, body, expectedVersions, principal, backend }) {
     checkId('key', id);
     const { workspaceId, environment } = principal;
-    const { name, allowed_ips: allowedIps, rate_limit: rateLimit } = body;
+    const { name, allowed_ips: allowedIps, rate_limit: rateLimit, expires_at: expiresAt } = body;
     const { key } = await backend.keys.updateKey(
       {
         workspaceId,
@@ -26,8 +27,9 @@ export const updateKey = defineEndpoint({
         id,
         expectedVersions,
         ...(name === undefined ? {} : { name }),
-        ...(allowedIps === undefined ? {} : { allowedIps: { cidrs: allowedIps } }),
+        ...(allowedIps === undefined ? {} : { allowedIps: { cidrs: allowedIps ?? [] } }),
         ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === null ? {} : { requests: BigInt(rateLimit) } }),
+        ...(expiresAt === undefined ? {} : { expiry: expiresAt === null ? {} : { time: toTimestamp(expiresAt) } }),
       },
       { context: context() },
     );

@@ -22,18 +22,22 @@ export const getRequest = defineEndpoint({
   conditional: true,
   success: { status: 200, description: 'The timeline.', schema: timeline },
   async handle({ context, id: requestId, principal, backend, signal }) {
-    const unknown = () =>
-      new RmsError('not_found', { message: `No record of request "${shownText(requestId, maxShownLength)}".` });
+    const unknown = (leftOut = 0n) => {
+      const hint = leftOut > 0n ? ` ${leftOut} requests of this environment were only counted.` : '';
+      return new RmsError('not_found', {
+        message: `No record of request "${shownText(requestId, maxShownLength)}".${hint}`,
+      });
+    };
     if (!wellFormed.test(requestId)) throw unknown();
     const { workspaceId, environment } = principal;
     const asked = { workspaceId, environment, requestId };
     const options = { context: context(), signal: signal() };
-    const [{ requests }, { events }, { deliveries, nextPageToken }] = await Promise.all([
+    const [{ requests, leftOut }, { events }, { deliveries, nextPageToken }] = await Promise.all([
       backend.requests.listRequests(asked, options),
       backend.events.listEventsOfRequest(asked, options),
       backend.deliveries.listDeliveries({ ...asked, pageSize: maxDeliveries, withAttempts: true }, options),
     ]);
-    if (requests.length + events.length + deliveries.length === 0) throw unknown();
+    if (requests.length + events.length + deliveries.length === 0) throw unknown(leftOut);
     const hasMoreDeliveries = nextPageToken !== '';
     return oneResponse(200, { json: timelineJson({ requestId, requests, events, deliveries, hasMoreDeliveries }) });
   },

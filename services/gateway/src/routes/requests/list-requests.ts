@@ -23,7 +23,8 @@ export const listRequests = defineEndpoint({
   description:
     'API requests of the workspace and environment, and changes in the dashboard, newest first. They are recorded within ' +
     'seconds and kept for some days (REQUEST_LOG_DAYS); an installation may record only writes and failed reads ' +
-    '(REQUEST_LOG). A page may have fewer items than `per_page`, or none, although others follow: the number of ' +
+    '(REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are only counted, and so are ' +
+    'requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not recorded. A page may have fewer items than `per_page`, or none, although others follow: the number of ' +
     'requests read for a page is limited. Follow `links.next` until it is null.',
   tag: 'Requests',
   scope: 'admin',
@@ -55,7 +56,7 @@ export const listRequests = defineEndpoint({
       { context: context(), signal: signal() },
     );
     const items = page.requests.map((request) => JSON.stringify(requestDocument(request)));
-    return listResponse(items, page, baseUrl() + path, query);
+    return listResponse(items, page, baseUrl() + path, query, { left_out: Number(page.leftOut) });
   },
 });
 

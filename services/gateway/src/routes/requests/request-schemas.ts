@@ -46,7 +46,15 @@ const fields = {
 };
 
 export const request = z.strictObject(fields).meta({ id: 'Request' });
-export const requestList = listOf(request, noTotal).meta({ id: 'RequestList' });
+export const requestList = listOf(request, {
+  ...noTotal,
+  left_out: z
+    .int()
+    .min(0)
+    .describe(
+      'Requests of this environment on the days (UTC) of the filter that were only counted, regardless of other filters.',
+    ),
+}).meta({ id: 'RequestList' });
 
 const reached = milliseconds.nullable().describe('Milliseconds since the start; null if the step was not reached.');
 

@@ -44,11 +44,20 @@ interface PageMessage {
   readonly pageSize: number;
 }
 
-/** Returns the list envelope (specification, "List envelope"). Links keep the other query parameters. */
-export function listResponse(items: readonly string[], message: PageMessage, url: string, query: object): Response {
+/**
+ * Returns the list envelope (specification, "List envelope"). Links keep the other query parameters.
+ * @param moreMeta fields added to `meta`
+ */
+export function listResponse(
+  items: readonly string[],
+  message: PageMessage,
+  url: string,
+  query: object,
+  moreMeta: object = {},
+): Response {
   const link = (cursor: string) => (cursor === '' ? null : pageUrl(url, { ...query, cursor }));
   const { totalSize, page, pageSize, nextPageToken, previousPageToken } = message;
-  const meta = { total: totalSize === undefined ? null : Number(totalSize), page, per_page: pageSize };
+  const meta = { total: totalSize === undefined ? null : Number(totalSize), page, per_page: pageSize, ...moreMeta };
   const links = { next: link(nextPageToken), prev: link(previousPageToken) };
   return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
 }

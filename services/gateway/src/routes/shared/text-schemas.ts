@@ -1,4 +1,4 @@
-import { type IdPrefix, idExample, idPattern, mustBeId } from '@rms/ids';
+import { type IdPrefix, idExample, idPattern, isId, mustBeId } from '@rms/ids';
 import { z } from 'zod';
 
 /**
@@ -19,8 +19,8 @@ export function text(least: number, most: number) {
 export function idFilter(prefix: IdPrefix) {
   return z
     .string()
-    .regex(new RegExp(idPattern(prefix)), mustBeId(prefix))
-    .meta({ examples: [idExample(prefix)] });
+    .refine((value) => isId(prefix, value), mustBeId(prefix))
+    .meta({ pattern: idPattern(prefix), examples: [idExample(prefix)] });
 }
 
 /** The part of the character rules that JSON Schema can express. */

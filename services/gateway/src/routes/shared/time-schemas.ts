@@ -1,5 +1,6 @@
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
-import { durationFromMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 
 const example = '2026-01-02T03:04:05.678Z';
@@ -27,7 +28,7 @@ export function seconds(least: number, most: number) {
 }
 
 export function toDuration(seconds: number): Duration {
-  return durationFromMs(Math.round(seconds * 1_000));
+  return durationFromMs(seconds * 1_000);
 }
 
 export function fromDuration(duration: Duration | undefined): number {

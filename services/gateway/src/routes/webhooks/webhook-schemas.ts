@@ -28,6 +28,7 @@ export function webhookUrlShape({ http, privateNetworks }: WebhookUrls) {
 
 const events = z
   .array(z.enum([...eventTypes, '*']))
+  .max(eventTypes.length)
   .superRefine((types, context) => {
     if (types.length === 0) context.addIssue('must contain at least one event type');
     if (new Set(types).size < types.length) context.addIssue('must not contain an event type twice');
@@ -37,6 +38,7 @@ const events = z
     override: {
       type: 'array',
       minItems: 1,
+      maxItems: eventTypes.length,
       // Generators of clients ignore `if`. With `oneOf`, some of them lose the type of the items; with `uniqueItems`, the
       // one for Java creates code that does not compile.
       if: { contains: { const: '*' } },
@@ -82,6 +84,9 @@ const retryPolicy = z
 
 export type RetryPolicyDocument = z.infer<typeof retryPolicy>;
 
+/** The retry policy of a new webhook. */
+export const defaultRetryPolicy: RetryPolicyDocument = { max_retries: 5, initial_delay: 60, max_delay: 43_200 };
+
 export const defaultMaxConcurrency = 32;
 
 const rateLimit = z
@@ -108,13 +113,20 @@ const rateLimitChange = rateLimit
   )
   .meta({ id: 'WebhookRateLimitChange', example: { requests_per_second: 10 } });
 
+/** The rate limit of a new webhook. */
+export const defaultRateLimit: RateLimitDocument = {
+  requests_per_second: null,
+  max_concurrency: defaultMaxConcurrency,
+};
+
 export type RateLimitChange = z.infer<typeof rateLimitChange>;
 
+/** Null means the value of a new webhook. */
 const settings = {
-  description: description.optional(),
-  ordered: ordered.optional(),
-  retry_policy: retryPolicy.optional(),
-  rate_limit: rateLimitChange.optional(),
+  description: description.nullish(),
+  ordered: ordered.nullish(),
+  retry_policy: retryPolicy.nullish(),
+  rate_limit: rateLimitChange.nullish(),
 };
 
 export const createWebhookBody = z

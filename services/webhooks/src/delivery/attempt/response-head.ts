@@ -44,26 +44,39 @@ export function singleValue(headers: readonly HeaderPair[], name: string): strin
  * skipped if another one follows. The last line may be incomplete.
  */
 export function parsePartial(bytes: Buffer): PartialResponse {
-  let parsed = parseHead(bytes);
-  while (parsed.statusCode >= 100 && parsed.statusCode < 200 && parsed.rest.length > 0) {
-    const next = parseHead(parsed.rest);
-    if (next.statusCode === 0) break;
-    parsed = next;
+  // One character per byte, so that positions in the text are positions in the bytes.
+  const text = bytes.toString('latin1');
+  let [start, statusCode] = [0, statusAt(text, 0)];
+  if (statusCode === 0) return { statusCode, headers: [], rest: bytes };
+  for (;;) {
+    const { end, next } = endOfHead(text, start);
+    const following = statusCode >= 100 && statusCode < 200 ? statusAt(text, next) : 0;
+    if (following === 0) return { statusCode, headers: fieldsOf(text.slice(start, end)), rest: bytes.subarray(next) };
+    [start, statusCode] = [next, following];
   }
-  return parsed;
 }
 
-function parseHead(bytes: Buffer): PartialResponse {
-  const end = /\r?\n\r?\n/.exec(bytes.toString('latin1'));
-  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end?.index).split(/\r?\n/);
-  const statusCode = Number(/^HTTP\/\d\.\d (\d{3})(?!\d)/.exec(statusLine)?.[1] ?? 0);
-  if (statusCode === 0) return { statusCode, headers: [], rest: bytes };
+/** Returns the status code of the response that starts at a position; 0 without a valid status line. */
+function statusAt(text: string, position: number): number {
+  const statusLine = text.slice(position, position + 'HTTP/1.1 200 '.length);
+  return Number(/^HTTP\/\d\.\d (\d{3})(?!\d)/.exec(statusLine)?.[1] ?? 0);
+}
+
+/** Returns the end of the head that starts at a position, and the position after the empty line. */
+function endOfHead(text: string, start: number): { end: number; next: number } {
+  const emptyLine = /\r?\n\r?\n/g;
+  emptyLine.lastIndex = start;
+  const end = emptyLine.exec(text);
+  return end ? { end: end.index, next: emptyLine.lastIndex } : { end: text.length, next: text.length };
+}
+
+function fieldsOf(head: string): HeaderPair[] {
+  const [, ...lines] = head.split(/\r?\n/);
   const fields = lines
     .filter((line) => line !== '')
     .flatMap((line) => (/^([^:]*):(.*)$/s.exec(line) ?? ['', line, '']).slice(1))
     .map((text) => Buffer.from(text, 'latin1'));
-  const rest = end ? bytes.subarray(end.index + end[0].length) : Buffer.alloc(0);
-  return { statusCode, headers: headerPairs(fields), rest };
+  return headerPairs(fields);
 }
 
 function nameOf(bytes: Buffer): string {
@@ -71,7 +84,16 @@ function nameOf(bytes: Buffer): string {
 }
 
 function textOf(bytes: Buffer): string {
-  return storable(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1').replace(/^[ \t]+|[ \t]+$/g, ''));
+  let [start, end] = [0, bytes.length];
+  while (start < end && isBlank(bytes[start])) start += 1;
+  while (start < end && isBlank(bytes[end - 1])) end -= 1;
+  const value = bytes.subarray(start, end);
+  return storable(value.toString(isUtf8(value) ? 'utf8' : 'latin1'));
+}
+
+/** Whether a byte is white space in a field: a space or a tab. */
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09;
 }
 
 /** Replaces NUL, which PostgreSQL does not store in JSON. */

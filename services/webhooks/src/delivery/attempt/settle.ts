@@ -1,3 +1,4 @@
+import type { EndReason } from '@rms/webhook-events';
 import type { AttemptResult } from '../../log/attempt.ts';
 import { nextDelayMs } from '../../subscription/retry-policy.ts';
 import type { Outcome } from '../schedule/endpoint.ts';
@@ -8,8 +9,8 @@ export interface Settlement {
   readonly status: 'pending' | 'delivered' | 'failed';
   /** Delay until the next attempt; undefined without a next attempt. */
   readonly dueInMs: number | undefined;
-  /** Whether the endpoint responded that it is permanently gone. */
-  readonly gone: boolean;
+  /** Set if the delivery has failed. */
+  readonly endReason?: Extract<EndReason, 'retries_exhausted' | 'endpoint_gone'>;
 }
 
 /**
@@ -22,10 +23,12 @@ export interface Settlement {
  *      └───── 410 ──► failed, and the webhook is disabled
  */
 export function settle(job: DeliveryJob, result: AttemptResult): Settlement {
-  if (result.error === '') return { status: 'delivered', dueInMs: undefined, gone: false };
-  if (result.statusCode === 410 && isComplete(result)) return { status: 'failed', dueInMs: undefined, gone: true };
+  if (result.error === '') return { status: 'delivered', dueInMs: undefined };
+  if (result.statusCode === 410 && isComplete(result))
+    return { status: 'failed', dueInMs: undefined, endReason: 'endpoint_gone' };
   const dueInMs = nextDelayMs(job.endpoint.retryPolicy, job.tries + 1, result.retryAfterMs);
-  return { status: dueInMs === undefined ? 'failed' : 'pending', dueInMs, gone: false };
+  if (dueInMs === undefined) return { status: 'failed', dueInMs, endReason: 'retries_exhausted' };
+  return { status: 'pending', dueInMs };
 }
 
 /** Judges the endpoint's health. No complete response, 429 and 5xx mean that it is failing. */

@@ -24,7 +24,7 @@ export async function failAbandoned(
     const rows = await readQueued(db, webhook, after);
     const last = rows.at(-1);
     if (!last) break;
-    rejected.push(...(await failDeliveries(db, rows)));
+    rejected.push(...(await failDeliveries(db, rows, 'abandoned')));
     after = last.id;
   }
   return rejected;

@@ -1,8 +1,7 @@
 import type { Queryable } from '@rms/db';
 import type { TenantScope } from '@rms/tenant';
-import { attemptColumns } from '../../log/attempt-columns.ts';
 import { isInFlight } from '../../log/redeliver-queries.ts';
-import { freedAt, kept } from './end-queries.ts';
+import { endQueued, endStatement } from './end-queries.ts';
 
 /** Locks a queued delivery until the transaction ends, so that its status stays as it is read next. */
 export async function lockQueued(tx: Queryable, { workspaceId, environments }: TenantScope, id: string): Promise<void> {
@@ -22,16 +21,15 @@ export async function cancelQueued(
   { workspaceId, environments }: TenantScope,
   id: string,
 ): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `with ended as (
-       delete from webhooks.deliveries
-        where workspace_id = $1 and environment = any($2) and id = $3
-       returning *, case when ${isInFlight} then due_at else now() end as free_at
-     ), freed as (${freedAt('(select free_at from ended)')}
-     )
-     insert into webhooks.delivery_log (${kept}, status, ${attemptColumns}, end_reason)
-     select ${kept}, 'failed', ${attemptColumns}, 'canceled' from ended`,
-    [workspaceId, environments, id],
-  );
-  return rowCount === 1;
+  const count = await endQueued(tx, {
+    text: endStatement({
+      picked: `
+        select workspace_id, environment, id from webhooks.deliveries
+         where workspace_id = $1 and environment = any($2) and id = $3`,
+      reason: `'canceled'`,
+      nextDueAt: `case when ${isInFlight} then due_at else now() end`,
+    }),
+    values: [workspaceId, environments, id],
+  });
+  return count === 1;
 }

@@ -1,6 +1,6 @@
 import type { Queryable, Rejected } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
-import { failDeliveries, freed, type QueuedRow } from './end-queries.ts';
+import { endQueued, endStatement, failDeliveries, type QueuedRow } from './end-queries.ts';
 
 /** Returns SQL for the first delivery ID of a day (UTC). `parameter` is the parameter with the number of days ago. */
 const firstIdOfDay = (parameter: string) =>
@@ -33,26 +33,19 @@ export async function readTenantsWithOld(db: Queryable, days: number): Promise<T
  * Deletes up to 1,000 queued deliveries that are more than `keptDays` days old. They do not move to the log, because
  * their day is about to be dropped. Returns how many were deleted.
  */
-export async function deleteExpired(
-  db: Queryable,
-  { workspaceId, environment }: Tenant,
-  keptDays: number,
-): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `with locked as materialized (
+export function deleteExpired(db: Queryable, { workspaceId, environment }: Tenant, keptDays: number): Promise<number> {
+  return endQueued(db, {
+    text: endStatement({
+      picked: `
        select workspace_id, environment, id from webhooks.deliveries
         where workspace_id = $1 and environment = $2 and id < ${firstIdOfDay('$3')}
-        order by id limit ${rowsPerStatement} for update
-     ), ended as (
-       delete from webhooks.deliveries as d using locked
-        where d.workspace_id = locked.workspace_id and d.environment = locked.environment and d.id = locked.id
-       returning d.webhook_id, d.resource_id, d.ordered
-     ), freed as (${freed}
-     )
-     select count(*)::integer as count from ended`,
-    [workspaceId, environment, keptDays],
-  );
-  return rows[0]?.count ?? 0;
+        order by id limit ${rowsPerStatement} for update`,
+      reason: `'expired'`,
+      nextDueAt: 'now()',
+      logs: false,
+    }),
+    values: [workspaceId, environment, keptDays],
+  });
 }
 
 /**

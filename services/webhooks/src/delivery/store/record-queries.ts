@@ -3,7 +3,7 @@ import { type AttemptResult, toAttemptJson } from '../../log/attempt.ts';
 import type { DeliveryJob } from '../attempt/job.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import { isDelivery } from './delivery-key.ts';
-import { freed, kept } from './end-queries.ts';
+import { freed, logged } from './end-queries.ts';
 
 /** An attempt to record. */
 export interface Recording {
@@ -19,8 +19,11 @@ export interface Recorded {
    * lane ended.
    */
   readonly freed: string[];
-  /** IDs of the deliveries that were canceled during an attempt that then failed. */
-  readonly canceled: ReadonlySet<string>;
+  /**
+   * IDs of the deliveries that a last, failed attempt did not end: they had ended for another reason, for example a
+   * cancellation, or continue because of a redelivery or another lease.
+   */
+  readonly notEnded: ReadonlySet<string>;
 }
 
 /**
@@ -31,7 +34,7 @@ export interface Recorded {
  */
 export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<Recorded> {
   const freed = new Set<string>();
-  const canceled = new Set<string>();
+  const notEnded = new Set<string>();
   let rest = recordings;
   while (rest.length > 0) {
     const batch = new Map<string, Recording>();
@@ -43,19 +46,22 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
     // All transactions lock deliveries in ID order, so that they cannot deadlock.
     const inOrder = [...batch.values()].sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
     const rows = await recordOneEach(db, inOrder);
-    const decided = new Set(rows.flatMap(({ id, decided }) => (decided ? id : [])));
+    const decided = new Set(rows.flatMap(({ id, effect }) => (effect === 'due' ? [] : id)));
     const late = inOrder.filter(({ job }) => !decided.has(job.id));
-    if (late.length > 0) for (const id of await recordLate(db, late)) canceled.add(id);
-    for (const { webhookId, decided } of rows) if (!decided) freed.add(webhookId);
+    if (late.length > 0) for (const id of await recordLate(db, late)) notEnded.add(id);
+    for (const { id, webhookId, effect } of rows) {
+      if (effect === 'due') freed.add(webhookId);
+      if (effect === 'retried') notEnded.add(id);
+    }
     rest = again;
   }
-  return { freed: [...freed], canceled };
+  return { freed: [...freed], notEnded };
 }
 
 const doneRows = `
         select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[], $7::float8[],
-                             $8::integer[])
-            as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries)`;
+                             $8::integer[], $9::text[])
+            as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries, end_reason)`;
 const sameDelivery = isDelivery('done');
 /** For the log, whose partitions are found by equality. */
 const sameLogged = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
@@ -65,14 +71,14 @@ const isNew = 'not d.attempts @> jsonb_build_array(done.attempt)';
 const recorded = 'attempts, attempt_count, last_attempt';
 const withAttempt = 'select added.* from webhooks.add_attempt(d.attempts, done.attempt) as added';
 
-/** A delivery, and whether it was decided by its attempt, or became due. */
+/** A delivery that its attempt ended, a delivery that will be attempted again, or a delivery that became due. */
 interface RecordedRow {
   readonly id: string;
   readonly webhookId: string;
-  readonly decided: boolean;
+  readonly effect: 'ended' | 'retried' | 'due';
 }
 
-/** Returns the deliveries whose attempts had an effect (`decided`), and the deliveries that became due as a result. */
+/** Returns the deliveries whose attempts had an effect, and the deliveries that became due as a result. */
 async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<RecordedRow[]> {
   const { rows } = await db.query<RecordedRow>({
     name: 'deliveries-record',
@@ -83,7 +89,7 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
          where ${sameDelivery} and ${isNew}
            and (done.status = 'delivered'
                 or (done.status = 'failed' and d.lease = done.lease and not d.redelivery_requested))
-        returning d.*, done.status, webhooks.add_attempt(d.attempts, done.attempt) as all_attempts
+        returning d.*, done.status, done.end_reason, webhooks.add_attempt(d.attempts, done.attempt) as all_attempts
       ), retried as (
         update webhooks.deliveries as d
            set (${recorded}) = (${withAttempt}), leased_until = null, redelivery_requested = false,
@@ -95,26 +101,22 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
          where ${sameDelivery} and d.lease = done.lease and ${isNew}
            and (done.status = 'pending' or (done.status = 'failed' and d.redelivery_requested))
         returning d.id, d.webhook_id, d.due_at <= now() as is_due
-      ), logged as (
-        insert into webhooks.delivery_log (${kept}, status, redeliveries, ${recorded})
-        select ${kept}, status, redeliveries, (all_attempts).attempts, (all_attempts).attempt_count,
-               (all_attempts).last_attempt
-          from ended
+      ), logged as (${logged('status', 'end_reason', '(all_attempts).*, redeliveries')}
       ), freed as (${freed}
         returning d.id, d.webhook_id
       )
-      select id, webhook_id as "webhookId", true as decided from ended
-       union all select id, webhook_id, true from retried
-       union all select id, webhook_id, false from retried where is_due
-       union all select id, webhook_id, false from freed`,
-    values: valuesOf(recordings),
+      select id, webhook_id as "webhookId", 'ended' as effect from ended
+       union all select id, webhook_id, 'retried' from retried
+       union all select id, webhook_id, 'due' from retried where is_due
+       union all select id, webhook_id, 'due' from freed`,
+    values: [...valuesOf(recordings), recordings.map(({ settlement }) => settlement.endReason ?? null)],
   });
   return rows;
 }
 
 /**
  * Logs attempts with an outdated lease. A successful attempt still makes the delivery `delivered`, even if the log has
- * another status. Returns the IDs of the deliveries that stay canceled.
+ * another status. Returns the IDs of the deliveries that the attempt did not end.
  */
 async function recordLate(db: Queryable, recordings: readonly Recording[]): Promise<string[]> {
   const values = valuesOf(recordings).slice(0, 6);
@@ -128,14 +130,16 @@ async function recordLate(db: Queryable, recordings: readonly Recording[]): Prom
       ), in_progress as (
         update webhooks.deliveries as d set (${recorded}) = (${withAttempt}) from done
          where ${sameDelivery} and ${isNew}
+        returning d.id
       ), ended as (
         update webhooks.delivery_log as d
            set (${recorded}) = (${withAttempt}),
-               status = case when done.status = 'delivered' then 'delivered' else d.status end
+               status = case when done.status = 'delivered' then 'delivered' else d.status end,
+               end_reason = case when done.status = 'delivered' then null else d.end_reason end
           from done where ${sameLogged} and ${isNew}
-        returning d.id, d.status, d.end_reason
+        returning d.id, d.status
       )
-      select id from ended where status = 'failed' and end_reason = 'canceled'`,
+      select id from in_progress union all select id from ended where status <> 'delivered'`,
     values,
   });
   return rows.map(({ id }) => id);

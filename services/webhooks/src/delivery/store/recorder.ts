@@ -57,8 +57,8 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
   let wakers: (() => void)[] = [];
 
   const recordNow = async (recordings: readonly Recording[]) => {
-    const { freed, canceled } = await recordAttempts(pool, recordings);
-    const counted = canceled.size === 0 ? recordings : recordings.map((one) => asCounted(one, canceled));
+    const { freed, notEnded } = await recordAttempts(pool, recordings);
+    const counted = notEnded.size === 0 ? recordings : recordings.map((one) => asCounted(one, notEnded));
     for (const counter of counters) counter.count(counted);
     if (freed.length > 0) onFreed(freed);
   };
@@ -147,10 +147,11 @@ function writtenBytes({ job, result }: Recording): number {
   return own + Math.min(own * job.tries, storedBytes);
 }
 
-/** Returns a recording for the counts: a failed attempt of a canceled delivery does not count as a failed delivery. */
-function asCounted(recording: Recording, canceled: ReadonlySet<string>): Recording {
-  if (!canceled.has(recording.job.id)) return recording;
-  return { ...recording, settlement: { ...recording.settlement, status: 'pending' } };
+/** Returns a recording for the counts: a failed attempt that did not end its delivery counts as no failed delivery. */
+function asCounted(recording: Recording, notEnded: ReadonlySet<string>): Recording {
+  const { job, settlement } = recording;
+  if (settlement.status !== 'failed' || !notEnded.has(job.id)) return recording;
+  return { ...recording, settlement: { status: 'pending', dueInMs: undefined } };
 }
 
 function withoutResponse({ job, result, settlement }: Recording): Recording {

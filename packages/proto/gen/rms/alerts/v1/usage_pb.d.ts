@@ -99,7 +99,7 @@ export declare type RequestCounts = Message<"rms.alerts.v1.RequestCounts"> & {
 export declare const RequestCountsSchema: GenMessage<RequestCounts>;
 
 /**
- * Delivery attempts to a webhook within a minute, as counted by one instance.
+ * Delivery attempts to a webhook and ended deliveries within a minute, as counted by one instance.
  *
  * @generated from message rms.alerts.v1.DeliveryCounts
  */
@@ -148,7 +148,7 @@ export declare type DeliveryCounts = Message<"rms.alerts.v1.DeliveryCounts"> & {
   delivered: bigint;
 
   /**
-   * Deliveries that failed permanently: no attempt remains.
+   * Deliveries that failed permanently, with a last attempt or without, for example because the webhook was disabled.
    *
    * @generated from field: int64 failed = 8;
    */
@@ -181,6 +181,13 @@ export declare type DeliveryCounts = Message<"rms.alerts.v1.DeliveryCounts"> & {
    * @generated from field: string last_error = 12;
    */
   lastError: string;
+
+  /**
+   * Canceled deliveries. They do not count as failed.
+   *
+   * @generated from field: int64 canceled = 13;
+   */
+  canceled: bigint;
 };
 
 /**
@@ -271,6 +278,11 @@ export declare type UsagePoint = Message<"rms.alerts.v1.UsagePoint"> & {
    * @generated from field: double delivery_p95_ms = 15;
    */
   deliveryP95Ms: number;
+
+  /**
+   * @generated from field: int64 canceled = 16;
+   */
+  canceled: bigint;
 };
 
 /**

@@ -239,6 +239,9 @@ export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntries
  */
 export declare const AuditService: GenService<{
   /**
+   * To an API key, entries that concern both environments are returned only if an operator, or a user who may read the
+   * audit log, created it.
+   *
    * @generated from rpc rms.auth.v1.AuditService.ListAuditEntries
    */
   listAuditEntries: {

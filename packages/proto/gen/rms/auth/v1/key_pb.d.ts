@@ -121,10 +121,17 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   version: bigint;
 
   /**
+   * Most recent request with the key that was refused. Unset: none is recorded. Recorded some seconds afterwards.
+   *
+   * @generated from field: rms.auth.v1.KeyRefusal last_refusal = 17;
+   */
+  lastRefusal?: KeyRefusal | undefined;
+
+  /**
    * Name of the creator: the email address of a user, the name of a key, the operator ("alice@laptop"). Set by
    * GetKey, ListKeys and BatchFindKeys; empty: unknown, or deleted.
    *
-   * @generated from field: string creator_name = 17;
+   * @generated from field: string creator_name = 18;
    */
   creatorName: string;
 };
@@ -134,6 +141,31 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
  * Use `create(KeySchema)` to create a new message.
  */
 export declare const KeySchema: GenMessage<Key>;
+
+/**
+ * A request that was refused because of its key: 401, 403 or 429.
+ *
+ * @generated from message rms.auth.v1.KeyRefusal
+ */
+export declare type KeyRefusal = Message<"rms.auth.v1.KeyRefusal"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp refuse_time = 1;
+   */
+  refuseTime?: Timestamp | undefined;
+
+  /**
+   * Public error code.
+   *
+   * @generated from field: string error_code = 2;
+   */
+  errorCode: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.KeyRefusal.
+ * Use `create(KeyRefusalSchema)` to create a new message.
+ */
+export declare const KeyRefusalSchema: GenMessage<KeyRefusal>;
 
 /**
  * One client of a key: an address and a user agent.

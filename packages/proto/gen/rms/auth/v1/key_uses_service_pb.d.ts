@@ -63,6 +63,46 @@ export declare type ReportedKeyUse = Message<"rms.auth.v1.ReportedKeyUse"> & {
 export declare const ReportedKeyUseSchema: GenMessage<ReportedKeyUse>;
 
 /**
+ * The most recent refused request with a key since the last report.
+ *
+ * @generated from message rms.auth.v1.ReportedKeyRefusal
+ */
+export declare type ReportedKeyRefusal = Message<"rms.auth.v1.ReportedKeyRefusal"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp refuse_time = 4;
+   */
+  refuseTime?: Timestamp | undefined;
+
+  /**
+   * Public error code.
+   *
+   * @generated from field: string error_code = 5;
+   */
+  errorCode: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.ReportedKeyRefusal.
+ * Use `create(ReportedKeyRefusalSchema)` to create a new message.
+ */
+export declare const ReportedKeyRefusalSchema: GenMessage<ReportedKeyRefusal>;
+
+/**
  * @generated from message rms.auth.v1.BatchReportKeyUsesRequest
  */
 export declare type BatchReportKeyUsesRequest = Message<"rms.auth.v1.BatchReportKeyUsesRequest"> & {
@@ -72,6 +112,13 @@ export declare type BatchReportKeyUsesRequest = Message<"rms.auth.v1.BatchReport
    * @generated from field: repeated rms.auth.v1.ReportedKeyUse uses = 1;
    */
   uses: ReportedKeyUse[];
+
+  /**
+   * At most 10,000, one per key.
+   *
+   * @generated from field: repeated rms.auth.v1.ReportedKeyRefusal refusals = 2;
+   */
+  refusals: ReportedKeyRefusal[];
 };
 
 /**

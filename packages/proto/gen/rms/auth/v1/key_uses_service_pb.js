@@ -10,7 +10,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/auth/v1/key_uses_service.proto.
  */
 export const file_rms_auth_v1_key_uses_service = /*@__PURE__*/
-  fileDesc("CiJybXMvYXV0aC92MS9rZXlfdXNlc19zZXJ2aWNlLnByb3RvEgtybXMuYXV0aC52MSLRAQoOUmVwb3J0ZWRLZXlVc2USFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIOCgZrZXlfaWQYAyABKAkSDwoHYWRkcmVzcxgEIAEoCRISCgp1c2VyX2FnZW50GAUgASgJEjEKDWxhc3RfdXNlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlcXVlc3RzGAcgASgDIkYKGUJhdGNoUmVwb3J0S2V5VXNlc1JlcXVlc3QSKQoEdXNlcxgBIAMoCzIbLnJtcy5hdXRoLnYxLlJlcG9ydGVkS2V5VXNlIhwKGkJhdGNoUmVwb3J0S2V5VXNlc1Jlc3BvbnNlMncKDktleVVzZXNTZXJ2aWNlEmUKEkJhdGNoUmVwb3J0S2V5VXNlcxImLnJtcy5hdXRoLnYxLkJhdGNoUmVwb3J0S2V5VXNlc1JlcXVlc3QaJy5ybXMuYXV0aC52MS5CYXRjaFJlcG9ydEtleVVzZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_rms_common_v1_common]);
+  fileDesc("CiJybXMvYXV0aC92MS9rZXlfdXNlc19zZXJ2aWNlLnByb3RvEgtybXMuYXV0aC52MSLRAQoOUmVwb3J0ZWRLZXlVc2USFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIOCgZrZXlfaWQYAyABKAkSDwoHYWRkcmVzcxgEIAEoCRISCgp1c2VyX2FnZW50GAUgASgJEjEKDWxhc3RfdXNlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlcXVlc3RzGAcgASgDIrABChJSZXBvcnRlZEtleVJlZnVzYWwSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIOCgZrZXlfaWQYAyABKAkSLwoLcmVmdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmVycm9yX2NvZGUYBSABKAkieQoZQmF0Y2hSZXBvcnRLZXlVc2VzUmVxdWVzdBIpCgR1c2VzGAEgAygLMhsucm1zLmF1dGgudjEuUmVwb3J0ZWRLZXlVc2USMQoIcmVmdXNhbHMYAiADKAsyHy5ybXMuYXV0aC52MS5SZXBvcnRlZEtleVJlZnVzYWwiHAoaQmF0Y2hSZXBvcnRLZXlVc2VzUmVzcG9uc2UydwoOS2V5VXNlc1NlcnZpY2USZQoSQmF0Y2hSZXBvcnRLZXlVc2VzEiYucm1zLmF1dGgudjEuQmF0Y2hSZXBvcnRLZXlVc2VzUmVxdWVzdBonLnJtcy5hdXRoLnYxLkJhdGNoUmVwb3J0S2V5VXNlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.auth.v1.ReportedKeyUse.
@@ -20,18 +20,25 @@ export const ReportedKeyUseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_key_uses_service, 0);
 
 /**
+ * Describes the message rms.auth.v1.ReportedKeyRefusal.
+ * Use `create(ReportedKeyRefusalSchema)` to create a new message.
+ */
+export const ReportedKeyRefusalSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_key_uses_service, 1);
+
+/**
  * Describes the message rms.auth.v1.BatchReportKeyUsesRequest.
  * Use `create(BatchReportKeyUsesRequestSchema)` to create a new message.
  */
 export const BatchReportKeyUsesRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_key_uses_service, 1);
+  messageDesc(file_rms_auth_v1_key_uses_service, 2);
 
 /**
  * Describes the message rms.auth.v1.BatchReportKeyUsesResponse.
  * Use `create(BatchReportKeyUsesResponseSchema)` to create a new message.
  */
 export const BatchReportKeyUsesResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_key_uses_service, 2);
+  messageDesc(file_rms_auth_v1_key_uses_service, 3);
 
 /**
  * Usage of keys, as reported periodically by gateways.

@@ -421,6 +421,13 @@ export declare type UpdateKeyRequest = Message<"rms.auth.v1.UpdateKeyRequest"> &
    * @generated from field: repeated int64 expected_versions = 7;
    */
   expectedVersions: bigint[];
+
+  /**
+   * Unset: unchanged. The expiry of a key that is no longer valid cannot be changed.
+   *
+   * @generated from field: rms.auth.v1.UpdateKeyRequest.Expiry expiry = 8;
+   */
+  expiry?: UpdateKeyRequest_Expiry | undefined;
 };
 
 /**
@@ -462,6 +469,24 @@ export declare type UpdateKeyRequest_RateLimit = Message<"rms.auth.v1.UpdateKeyR
  * Use `create(UpdateKeyRequest_RateLimitSchema)` to create a new message.
  */
 export declare const UpdateKeyRequest_RateLimitSchema: GenMessage<UpdateKeyRequest_RateLimit>;
+
+/**
+ * @generated from message rms.auth.v1.UpdateKeyRequest.Expiry
+ */
+export declare type UpdateKeyRequest_Expiry = Message<"rms.auth.v1.UpdateKeyRequest.Expiry"> & {
+  /**
+   * Unset: the key does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.UpdateKeyRequest.Expiry.
+ * Use `create(UpdateKeyRequest_ExpirySchema)` to create a new message.
+ */
+export declare const UpdateKeyRequest_ExpirySchema: GenMessage<UpdateKeyRequest_Expiry>;
 
 /**
  * @generated from message rms.auth.v1.UpdateKeyResponse
@@ -888,7 +913,8 @@ export declare const KeyVerdictSchema: GenEnum<KeyVerdict>;
  */
 export declare const KeysService: GenService<{
   /**
-   * An API key as the caller must have at least the scope of the new key; otherwise insufficient_scope.
+   * An API key as the caller must have at least the scope of the new key; otherwise insufficient_scope. The role of a
+   * user must permit keys of the scope; otherwise insufficient_role.
    *
    * @generated from rpc rms.auth.v1.KeysService.CreateKey
    */

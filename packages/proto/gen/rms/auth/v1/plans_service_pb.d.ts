@@ -131,6 +131,34 @@ export declare type ListPlansResponse = Message<"rms.auth.v1.ListPlansResponse">
 export declare const ListPlansResponseSchema: GenMessage<ListPlansResponse>;
 
 /**
+ * @generated from message rms.auth.v1.DeletePlanRequest
+ */
+export declare type DeletePlanRequest = Message<"rms.auth.v1.DeletePlanRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.DeletePlanRequest.
+ * Use `create(DeletePlanRequestSchema)` to create a new message.
+ */
+export declare const DeletePlanRequestSchema: GenMessage<DeletePlanRequest>;
+
+/**
+ * @generated from message rms.auth.v1.DeletePlanResponse
+ */
+export declare type DeletePlanResponse = Message<"rms.auth.v1.DeletePlanResponse"> & {
+};
+
+/**
+ * Describes the message rms.auth.v1.DeletePlanResponse.
+ * Use `create(DeletePlanResponseSchema)` to create a new message.
+ */
+export declare const DeletePlanResponseSchema: GenMessage<DeletePlanResponse>;
+
+/**
  * Named limits that workspaces share. For operators.
  *
  * @generated from service rms.auth.v1.PlansService
@@ -153,6 +181,16 @@ export declare const PlansService: GenService<{
     methodKind: "unary";
     input: typeof ListPlansRequestSchema;
     output: typeof ListPlansResponseSchema;
+  },
+  /**
+   * Deletes a plan. Fails with conflict if a workspace has it.
+   *
+   * @generated from rpc rms.auth.v1.PlansService.DeletePlan
+   */
+  deletePlan: {
+    methodKind: "unary";
+    input: typeof DeletePlanRequestSchema;
+    output: typeof DeletePlanResponseSchema;
   },
 }>;
 

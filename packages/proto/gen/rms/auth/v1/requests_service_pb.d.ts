@@ -19,8 +19,6 @@ export declare const file_rms_auth_v1_requests_service: GenFile;
  */
 export declare type Request = Message<"rms.auth.v1.Request"> & {
   /**
-   * Empty: the request had no valid key.
-   *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
@@ -262,7 +260,36 @@ export declare type RequestColumns = Message<"rms.auth.v1.RequestColumns"> & {
 export declare const RequestColumnsSchema: GenMessage<RequestColumns>;
 
 /**
- * At most 10,000 requests. A request that is reported twice is stored once.
+ * Requests of a workspace that were counted instead of recorded.
+ *
+ * @generated from message rms.auth.v1.RequestsLeftOut
+ */
+export declare type RequestsLeftOut = Message<"rms.auth.v1.RequestsLeftOut"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+};
+
+/**
+ * Describes the message rms.auth.v1.RequestsLeftOut.
+ * Use `create(RequestsLeftOutSchema)` to create a new message.
+ */
+export declare const RequestsLeftOutSchema: GenMessage<RequestsLeftOut>;
+
+/**
+ * At most 10,000 requests. A request that is reported twice is stored once. Requests without a workspace are ignored.
+ * Requests above 1,000,000 per workspace, environment and day (UTC) are counted and not stored.
  *
  * @generated from message rms.auth.v1.BatchReportRequestsRequest
  */
@@ -278,6 +305,13 @@ export declare type BatchReportRequestsRequest = Message<"rms.auth.v1.BatchRepor
    * @generated from field: rms.auth.v1.RequestColumns columns = 2;
    */
   columns?: RequestColumns | undefined;
+
+  /**
+   * Requests that the gateway did not record. A report that is repeated counts them twice.
+   *
+   * @generated from field: repeated rms.auth.v1.RequestsLeftOut left_out = 3;
+   */
+  leftOut: RequestsLeftOut[];
 };
 
 /**
@@ -303,8 +337,6 @@ export declare const BatchReportRequestsResponseSchema: GenMessage<BatchReportRe
  */
 export declare type ListRequestsRequest = Message<"rms.auth.v1.ListRequestsRequest"> & {
   /**
-   * Empty: requests without a workspace.
-   *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
@@ -336,6 +368,13 @@ export declare type ListRequestsResponse = Message<"rms.auth.v1.ListRequestsResp
    * @generated from field: repeated rms.auth.v1.Request requests = 1;
    */
   requests: Request[];
+
+  /**
+   * Requests of the workspace and environment that were counted and not stored, within REQUEST_LOG_DAYS.
+   *
+   * @generated from field: int64 left_out = 2;
+   */
+  leftOut: bigint;
 };
 
 /**
@@ -462,6 +501,13 @@ export declare type SearchRequestsResponse = Message<"rms.auth.v1.SearchRequests
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
+
+  /**
+   * Requests of the workspace and environment on the days (UTC) of the filter that were counted and not stored.
+   *
+   * @generated from field: int64 left_out = 6;
+   */
+  leftOut: bigint;
 };
 
 /**

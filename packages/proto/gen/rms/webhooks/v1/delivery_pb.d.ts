@@ -229,8 +229,9 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
   lastAttempt?: Attempt | undefined;
 
   /**
-   * "expired" if the delivery failed because it reached the retention of the delivery log while it was being retried;
-   * otherwise empty.
+   * Why the delivery ended without being delivered: "retries_exhausted", "endpoint_gone", "webhook_disabled",
+   * "webhook_deleted", "expired", "event_erased" or "canceled" (packages/webhook-events). Empty: it has not ended, is
+   * delivered, or was ended by a release that did not record the reason.
    *
    * @generated from field: string end_reason = 16;
    */
@@ -279,7 +280,7 @@ export enum DeliveryStatus {
   DELIVERED = 2,
 
   /**
-   * All attempts failed.
+   * It ended without being delivered; see end_reason.
    *
    * @generated from enum value: DELIVERY_STATUS_FAILED = 3;
    */

@@ -106,7 +106,7 @@ export declare type OpenCircuit = Message<"rms.webhooks.v1.OpenCircuit"> & {
 export declare const OpenCircuitSchema: GenMessage<OpenCircuit>;
 
 /**
- * Results of attempts since a time, including redeliveries and replays.
+ * Results of attempts since a time, including redeliveries and replays, and of deliveries that ended without one.
  *
  * @generated from message rms.webhooks.v1.HealthWindow
  */
@@ -134,7 +134,7 @@ export declare type HealthWindow = Message<"rms.webhooks.v1.HealthWindow"> & {
   retried: bigint;
 
   /**
-   * Attempts that failed and were the last. Equals the number of failed deliveries.
+   * Attempts that failed and were the last. Together with `ended`, the number of failed deliveries.
    *
    * @generated from field: int64 failed = 4;
    */
@@ -158,6 +158,20 @@ export declare type HealthWindow = Message<"rms.webhooks.v1.HealthWindow"> & {
    * @generated from field: repeated rms.webhooks.v1.AttemptErrors errors = 7;
    */
   errors: AttemptErrors[];
+
+  /**
+   * Deliveries that failed without another attempt, for example because the webhook was disabled.
+   *
+   * @generated from field: int64 ended = 8;
+   */
+  ended: bigint;
+
+  /**
+   * Canceled deliveries. They do not count as failed.
+   *
+   * @generated from field: int64 canceled = 9;
+   */
+  canceled: bigint;
 };
 
 /**

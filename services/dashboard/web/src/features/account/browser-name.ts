@@ -3,7 +3,7 @@ const browsers = [
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /Firefox\/(\d+)/],
   ['Chrome', /Chrome\/(\d+)/],
-  ['Safari', /Version\/(\d+).* Safari\//],
+  ['Safari', /^(?=.* Safari\/).*?Version\/(\d+)/],
 ] as const;
 const systems = [
   ['Android', /Android/],

@@ -1,3 +1,4 @@
+import { type EndReason, endReasons } from '@rms/webhook-events';
 import type { DelayReasonName, DeliveryDocument, DeliveryStatusName } from '../../../../src/documents/delivery.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 
@@ -36,12 +37,33 @@ export function delayText(reason: DelayReasonName): string {
   return `because of the ${delays[reason]} of the webhook`;
 }
 
-/** Status, with the reason if the delivery waits although it is due. */
-export function DeliveryState({ of }: { readonly of: Pick<DeliveryDocument, 'status' | 'delay_reason'> }) {
+const ends: Readonly<Record<EndReason, string>> = {
+  retries_exhausted: 'no retries left',
+  endpoint_gone: 'endpoint gone (410)',
+  webhook_disabled: 'webhook disabled',
+  webhook_deleted: 'webhook deleted',
+  expired: 'retention reached',
+  event_erased: 'event erased',
+  canceled: 'canceled by a user or a key',
+};
+
+/** Formats why a delivery ended: "no retries left". */
+export function endText(reason: string): string {
+  return endReasons.find((name) => name === reason) ? ends[reason as EndReason] : reason;
+}
+
+/** Status, with the reason if the delivery waits although it is due, or ended without being delivered. */
+export function DeliveryState({
+  of,
+}: {
+  readonly of: Pick<DeliveryDocument, 'status' | 'delay_reason' | 'end_reason'>;
+}) {
+  const { delay_reason: delay, end_reason: end } = of;
+  const reason = delay ? delays[delay] : end && end !== of.status ? endText(end) : undefined;
   return (
     <span className="row">
       <DeliveryStatusBadge of={of} />
-      {of.delay_reason ? <span className="small soft">{delays[of.delay_reason]}</span> : null}
+      {reason ? <span className="small soft">{reason}</span> : null}
     </span>
   );
 }

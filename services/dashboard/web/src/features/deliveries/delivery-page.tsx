@@ -8,7 +8,7 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
-import { DeliveryState, delayText } from '../attempts/delivery-status.tsx';
+import { DeliveryState, delayText, endText } from '../attempts/delivery-status.tsx';
 import { expiredText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { useWebhook } from '../webhooks/webhook-queries.ts';
@@ -123,6 +123,7 @@ export function DeliveryPage() {
             ],
             ['Created', <Time key="created" at={delivery.created_at} />],
             ['Origin', originText(delivery.origin)],
+            ...(delivery.end_reason ? [['End reason', endText(delivery.end_reason)] as const] : []),
             ...(delivery.trace_id ? [['Trace', <code key="trace">{delivery.trace_id}</code>] as const] : []),
           ]}
         />

@@ -1,3 +1,4 @@
+import { permissionToCreateKey } from '@rms/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NewKeyDocument } from '../../../../src/documents/key.ts';
@@ -22,6 +23,7 @@ export function KeyPage() {
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
   const mayWrite = useMay('keys.write');
+  const mayCreateAdmin = useMay(permissionToCreateKey('admin'));
   const { data: key, error } = useKey(id);
   const { data: limits } = useLimits();
   const [openDialog, setOpenDialog] = useState<'edit' | 'roll' | 'revoke'>();
@@ -55,7 +57,9 @@ export function KeyPage() {
           mayWrite && isValid(key) ? (
             <>
               <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-              {key.state === 'active' ? <Button onClick={() => setOpenDialog('roll')}>Roll</Button> : null}
+              {key.state === 'active' && (key.scope !== 'admin' || mayCreateAdmin) ? (
+                <Button onClick={() => setOpenDialog('roll')}>Roll</Button>
+              ) : null}
               <Button variant="danger" onClick={() => setOpenDialog('revoke')}>
                 Revoke
               </Button>
@@ -88,6 +92,16 @@ export function KeyPage() {
             ['Expires', <Time key="expires" at={key.expires_at} />],
             ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
             ['Requests per window', keyLimitText(key.rate_limit_requests, limits)],
+            [
+              'Last refused',
+              key.last_refusal ? (
+                <span key="refused">
+                  <Time at={key.last_refusal.at} /> <code>{key.last_refusal.code}</code>
+                </span>
+              ) : (
+                'no refused request'
+              ),
+            ],
             ['Revoked', <Time key="revoked" at={key.revoked_at} none="no" />],
           ]}
         />

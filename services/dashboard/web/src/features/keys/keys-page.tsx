@@ -53,6 +53,7 @@ export function KeysPage() {
               { title: 'Status', cell: (key) => <KeyStateBadge of={key} /> },
               { title: 'Created by', cell: (key) => <CreatorName of={key} /> },
               { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
+              { title: 'Last refused', cell: (key) => <Time at={key.last_refusal?.at ?? null} /> },
               { title: 'Expires', cell: (key) => <Time at={expiryOf(key)} /> },
             ]}
           />

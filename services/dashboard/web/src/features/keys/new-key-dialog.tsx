@@ -1,7 +1,8 @@
+import { leastRoleFor, permissionToCreateKey } from '@rms/roles';
 import { useState } from 'react';
 import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
 import { fieldError } from '../../api/client.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import { useMay, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
@@ -10,9 +11,12 @@ import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 
 const scopes: readonly (readonly [ScopeName, string])[] = [
-  ['read', 'Read resources'],
+  ['read', 'Read resources and the event feed'],
   ['write', 'Also create, change and delete resources'],
-  ['admin', 'Also manage webhooks'],
+  [
+    'admin',
+    'Also manage webhooks, deliveries and API keys, and read the workspace, the request log and the audit log with sign-ins and members',
+  ],
 ];
 const dayMs = 86_400_000;
 const expiryOptions: readonly (readonly [string, string])[] = [
@@ -33,6 +37,11 @@ export function NewKeyDialog({
   const [scope, setScope] = useState<ScopeName>('read');
   const create = useTenantChange<NewKeyDocument>(onCreated);
   const { data: limits } = useLimits();
+  const mayCreate: Record<ScopeName, boolean> = {
+    read: useMay(permissionToCreateKey('read')),
+    write: useMay(permissionToCreateKey('write')),
+    admin: useMay(permissionToCreateKey('admin')),
+  };
   return (
     <Dialog title="Create API key" onClose={onClose}>
       <form
@@ -72,7 +81,10 @@ export function NewKeyDialog({
               name="scope"
               value={value}
               label={value}
-              hint={hint}
+              hint={
+                mayCreate[value] ? hint : `${hint}. Requires the role ${leastRoleFor(permissionToCreateKey(value))}.`
+              }
+              disabled={!mayCreate[value]}
               checked={scope === value}
               onChange={() => setScope(value)}
             />

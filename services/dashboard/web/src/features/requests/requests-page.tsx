@@ -85,7 +85,7 @@ function TimeLine({ id }: { readonly id: string }) {
       {data ? null : error ? null : <Loading what="the timeline" />}
       {data?.steps.length === 0 ? (
         <Empty icon="requests" title="No record of this request">
-          {unknownRequestText(limits)}
+          {unknownRequestText(limits, data.left_out)}
         </Empty>
       ) : null}
       <ol className="timeline">

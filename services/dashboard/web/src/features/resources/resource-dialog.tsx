@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
+import { randomId } from '../../browser.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -18,7 +19,7 @@ export function ResourceDialog({
   readonly onClose: () => void;
   readonly onDone: (resource: ResourceDocument) => void;
 }) {
-  const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
+  const [idempotencyKey] = useState(() => `dashboard-${randomId()}`);
   const [metadataError, setMetadataError] = useState<string>();
   const save = useTenantChange<ResourceDocument>(onDone);
   return (

@@ -20,15 +20,18 @@ export function shareText(part: number, all: number): string {
 
 /**
  * Returns the share of deliveries that succeeded. Unfinished deliveries count as not delivered, so that the rate falls
- * as soon as an endpoint fails, not only after the last retry. `unfinished`: undefined if unknown.
+ * as soon as an endpoint fails, not only after the last retry. Canceled deliveries count neither way. `unfinished`:
+ * undefined if unknown.
  */
 export function deliveryRate({
   delivered,
   failed,
+  canceled,
   unfinished,
 }: {
   readonly delivered: number;
   readonly failed: number;
+  readonly canceled: number;
   readonly unfinished: number | undefined;
 }): Rate {
   if (unfinished === undefined) return { text: '–', of: 'pending deliveries unknown' };
@@ -38,7 +41,9 @@ export function deliveryRate({
   const deliveries = isCapped ? `${count(all)}${more} deliveries` : countText(all, 'delivery', 'deliveries');
   return {
     text: `${isCapped ? 'at most ' : ''}${shareText(delivered, all)}`,
-    of: `of ${deliveries}: ${count(failed)} failed, ${count(unfinished)}${more} pending`,
+    of:
+      `of ${deliveries}: ${count(failed)} failed, ${count(unfinished)}${more} pending` +
+      (canceled > 0 ? `; ${count(canceled)} canceled` : ''),
   };
 }
 

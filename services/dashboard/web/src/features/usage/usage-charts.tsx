@@ -7,6 +7,7 @@ import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
+import { pointTime } from './point-time.ts';
 import { Quota } from './quota.tsx';
 import { deliveryRate, errorRate } from './rates.ts';
 import { useUnfinishedDeliveries, useUsage } from './usage-queries.ts';
@@ -16,11 +17,6 @@ const spans: readonly (readonly [SpanName, string])[] = [
   ['day', 'Day'],
   ['month', 'Month'],
 ];
-const times: Readonly<Record<SpanName, Intl.DateTimeFormat>> = {
-  hour: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
-  day: new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' }),
-  month: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }),
-};
 const count = (value: number) => Math.round(value).toLocaleString();
 
 /** Switch for the time range of the charts. */
@@ -69,8 +65,7 @@ export function UsageCharts({
       </>
     );
   }
-  const timeOf = (at: string) => times[span].format(new Date(at));
-  const overTime = { points: data.points, timeOf };
+  const overTime = { points: data.points, timeOf: (at: string) => pointTime(span, at) };
   const {
     requests = 0,
     client_errors = 0,
@@ -78,9 +73,10 @@ export function UsageCharts({
     p95_ms = 0,
     delivered = 0,
     failed = 0,
+    canceled = 0,
   } = data.total ?? {};
   const errors = errorRate(client_errors + server_errors, requests);
-  const deliveries = deliveryRate({ delivered, failed, unfinished: unfinished.data?.count });
+  const deliveries = deliveryRate({ delivered, failed, canceled, unfinished: unfinished.data?.count });
   const isLoaded = Boolean(usage.data) && !unfinished.isPending;
   const tiles = [
     ['Requests', count(requests), `in the last ${span}`],

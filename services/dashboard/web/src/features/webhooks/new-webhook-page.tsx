@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { NewSecretDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
 import { useTenant, useTenantChange } from '../../api/tenant.ts';
+import { randomId } from '../../browser.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -21,7 +22,7 @@ export function NewWebhookPage() {
   const navigate = useNavigate();
   const [events, setEvents] = useState<readonly string[]>(['*']);
   // Constant across retries of this form, so that a webhook is not created twice.
-  const [idempotencyKey] = useState(() => `dashboard-${crypto.randomUUID()}`);
+  const [idempotencyKey] = useState(() => `dashboard-${randomId()}`);
   const [created, setCreated] = useState<NewSecretDocument>();
   const create = useTenantChange<NewSecretDocument>(setCreated);
   const { data: limits } = useLimits();

@@ -32,7 +32,7 @@ export function WebhookHealthCard({ id }: { readonly id: string }) {
   return (
     <Card
       title="Health"
-      about="Results of delivery attempts, including redeliveries but not test events."
+      about="Attempts and ended deliveries, including redeliveries but not test events."
       actions={
         <Link
           to="/w/$workspace/$environment/deliveries"
@@ -94,6 +94,15 @@ function CircuitNote({ of }: { readonly of: WebhookHealthDocument }) {
   );
 }
 
+/** States how many pending deliveries fail when the webhook is disabled or deleted. */
+export function PendingFail({ id }: { readonly id: string }) {
+  const { data } = useWebhookHealth(id);
+  if (!data) return <p>Pending deliveries fail immediately.</p>;
+  if (data.unfinished === 0) return <p>No deliveries are pending.</p>;
+  const many = data.unfinished >= maxPending ? 'or more pending deliveries fail' : 'pending deliveries fail';
+  return <p>{countText(data.unfinished, 'pending delivery fails', many)} immediately.</p>;
+}
+
 /** States when the next attempt follows, if deliveries wait because of the rate limit. */
 function RateLimitText({ of }: { readonly of: WebhookHealthDocument }) {
   if (of.delay_reason !== 'rate_limit') return null;
@@ -111,7 +120,7 @@ function Windows({ of }: { readonly of: WebhookHealthDocument }) {
   ];
   return (
     <Table
-      label="Attempts"
+      label="Attempts and deliveries"
       rows={rows}
       keyOf={({ name }) => name}
       columns={[
@@ -122,6 +131,7 @@ function Windows({ of }: { readonly of: WebhookHealthDocument }) {
         { title: 'Delivered', number: true, cell: ({ delivered }) => delivered.toLocaleString() },
         { title: 'Retried', number: true, cell: ({ retried }) => retried.toLocaleString() },
         { title: 'Failed', number: true, cell: ({ failed }) => failed.toLocaleString() },
+        { title: 'Canceled', number: true, cell: ({ canceled }) => canceled.toLocaleString() },
         { title: 'Errors', cell: errorsText },
       ]}
     />
@@ -144,9 +154,8 @@ export function WebhookHealthSummary({ of }: { readonly of: WebhookHealthDocumen
 }
 
 /** Formats the share of successful attempts: "99.1 % of 1,200 attempts". */
-function rateText({ delivered, retried, failed }: HealthWindowDocument): string {
-  const all = delivered + retried + failed;
-  return all === 0 ? '–' : `${shareText(delivered, all)} of ${countText(all, 'attempt', 'attempts')}`;
+function rateText({ delivered, attempts }: HealthWindowDocument): string {
+  return attempts === 0 ? '–' : `${shareText(delivered, attempts)} of ${countText(attempts, 'attempt', 'attempts')}`;
 }
 
 function msText(ms: number | null): string {

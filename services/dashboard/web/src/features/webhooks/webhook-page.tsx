@@ -18,7 +18,7 @@ import { RetryPolicyCard } from './retry-policy-card.tsx';
 import { RotateSecretDialog } from './rotate-secret-dialog.tsx';
 import { ShowSecretDialog, VerificationCode } from './show-secret-dialog.tsx';
 import { TestDialog } from './test-dialog.tsx';
-import { WebhookHealthCard } from './webhook-health.tsx';
+import { PendingFail, WebhookHealthCard } from './webhook-health.tsx';
 import { useWebhook } from './webhook-queries.ts';
 import { eventsText, reasonText, WebhookStatusBadge } from './webhook-status.tsx';
 
@@ -29,7 +29,7 @@ export function WebhookPage() {
   const mayWrite = useMay('webhooks.write');
   const maySend = useMay('deliveries.send');
   const { data: webhook, error } = useWebhook(id);
-  const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'delete'>();
+  const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'disable' | 'delete'>();
   const [created, setCreated] = useState<NewSecretDocument>();
   const { data: limits } = useLimits();
   const close = () => setOpenDialog(undefined);
@@ -79,7 +79,7 @@ export function WebhookPage() {
             {mayWrite ? (
               <>
                 <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-                <Button onClick={() => toggle.mutate(isActive ? 'disabled' : 'active')}>
+                <Button onClick={() => (isActive ? setOpenDialog('disable') : toggle.mutate('active'))}>
                   {isActive ? 'Disable' : 'Enable'}
                 </Button>
                 <Button variant="danger" onClick={() => setOpenDialog('delete')}>
@@ -162,6 +162,22 @@ export function WebhookPage() {
           }}
         />
       ) : null}
+      {openDialog === 'disable' ? (
+        <Confirm
+          title={`Disable webhook ${hostOf(webhook.url)}?`}
+          action="Disable webhook"
+          busy={false}
+          error={undefined}
+          onClose={close}
+          onConfirm={() => {
+            close();
+            toggle.mutate('disabled');
+          }}
+        >
+          <PendingFail id={id} />
+          <p>New events are recorded as skipped. After you enable the webhook again, you can redeliver both.</p>
+        </Confirm>
+      ) : null}
       {openDialog === 'delete' ? (
         <Confirm
           title={`Delete webhook ${hostOf(webhook.url)}?`}
@@ -172,7 +188,8 @@ export function WebhookPage() {
           onClose={close}
           onConfirm={() => remove.mutate({ method: 'DELETE', path: `/webhooks/${id}` })}
         >
-          <p>Pending deliveries fail. The delivery log is kept.</p>
+          <PendingFail id={id} />
+          <p>The delivery log is kept, but its deliveries cannot be redelivered.</p>
         </Confirm>
       ) : null}
       {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}

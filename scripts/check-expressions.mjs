@@ -1,0 +1,84 @@
+// node scripts/check-expressions.mjs FILE…: checks the regular expressions of modules with recheck. Prints those for
+// which a text exists that takes more than linear time, and the text. `npm run check` passes the sources of the product.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseSync } from '@swc/core';
+import { check } from 'recheck';
+import { root } from './lib/prepare.mjs';
+
+/** recheck searches for an attack with random texts where its theory does not apply; the same ones in every run. */
+const options = { randomSeed: 1, timeout: 60_000 };
+
+const files = process.argv.slice(2);
+const expressions = [...files.flatMap(literalsIn), ...(await constructedIn(files))];
+const problems = [];
+// One after another: with several at a time, recheck reports attacks that do not exist.
+for (const expression of new Map(expressions.map((one) => [`/${one.source}/${one.flags}`, one])).values()) {
+  const problem = await problemOf(expression);
+  if (problem !== undefined) problems.push(problem);
+}
+console.log(problems.join('\n'));
+// recheck keeps its server running.
+process.exit(problems.length > 0 ? 1 : 0);
+
+async function problemOf({ place, source, flags }) {
+  const result = await check(source, flags, options);
+  const expression = `${place}: /${source}/${flags}`;
+  if (result.status === 'safe') return undefined;
+  if (result.status === 'unknown') return `${expression} is too complex for recheck: ${result.error.kind}`;
+  return `${expression} is ${result.complexity.summary} for ${result.attack.pattern}`;
+}
+
+/** Returns the literals of a module. */
+function literalsIn(file) {
+  const text = readFileSync(join(root, file), 'utf8');
+  const { body } = parseSync(text, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'es2024' });
+  let position = 0;
+  return nodesIn(body)
+    .filter(({ type }) => type === 'RegExpLiteral')
+    .map(({ pattern: source, flags }) => {
+      position = text.indexOf(`/${source}/${flags}`, position) + 1;
+      return { place: `${file}:${text.slice(0, position).split('\n').length}`, source, flags };
+    });
+}
+
+/** Returns a syntax tree as a list, in the order of the text. */
+function nodesIn(tree) {
+  if (tree === null || typeof tree !== 'object') return [];
+  const inner = Object.values(tree).flatMap(nodesIn);
+  return Array.isArray(tree) ? inner : [tree, ...inner];
+}
+
+/**
+ * Returns the expressions that modules construct with `new RegExp` when they are imported. Fails if one is constructed
+ * later, because it cannot be checked then.
+ */
+async function constructedIn(files) {
+  const constructed = new Map();
+  const original = globalThis.RegExp;
+  globalThis.RegExp = new Proxy(original, {
+    construct(target, given, newTarget) {
+      const expression = Reflect.construct(target, given, newTarget);
+      const [, url, line] = new Error().stack.split('\n')[2].match(/(file:.*):(\d+):\d+/) ?? [];
+      const place = url && `${fileURLToPath(url).slice(root.length)}:${line}`;
+      if (place)
+        constructed.set(`${place} ${expression}`, { place, source: expression.source, flags: expression.flags });
+      return expression;
+    },
+  });
+  const places = files.flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    return lines.flatMap((line, index) => (line.includes('RegExp(') ? [`${file}:${index + 1}`] : []));
+  });
+  for (const file of new Set(places.map((place) => place.split(':')[0])))
+    await import(pathToFileURL(join(root, file)).href);
+  globalThis.RegExp = original;
+  const found = [...constructed.values()].filter(({ place }) => places.includes(place));
+  const missing = places.filter((place) => !found.some((expression) => expression.place === place));
+  if (missing.length === 0) return found;
+  console.log(
+    `construct the expression when the module is imported, so that it can be checked:\n${missing.join('\n')}`,
+  );
+  process.exit(1);
+}

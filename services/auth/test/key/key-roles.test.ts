@@ -1,0 +1,74 @@
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { as, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+
+const all = [Scope.READ, Scope.WRITE, Scope.ADMIN];
+const environment = Environment.LIVE;
+
+describe('Keys and the role of their creator', () => {
+  let auth: TestAccounts;
+  let workspaceId: string;
+  beforeAll(async () => {
+    auth = await startAccounts();
+    workspaceId = await auth.newWorkspace();
+  });
+  afterAll(() => auth?.stop());
+
+  test.each([
+    ['viewer', Role.VIEWER, []],
+    ['developer', Role.DEVELOPER, [Scope.READ, Scope.WRITE]],
+    ['admin', Role.ADMIN, all],
+    ['owner', Role.OWNER, all],
+  ])('a user with the role %s creates and rolls only keys that the role permits', async (_, role, permitted) => {
+    const user = await auth.newUser({ role, workspaceId });
+    for (const scope of all) {
+      const { id } = await auth.newKey({ workspaceId, scope });
+      for (const call of [
+        auth.keys.createKey({ workspaceId, environment, scope, name: 'by a user' }, as(user)),
+        auth.keys.rollKey({ workspaceId, id }, as(user)),
+      ]) {
+        const outcome = await call.then(
+          () => 'created',
+          ({ code }) => code,
+        );
+        expect([scope, outcome]).toEqual([scope, permitted.includes(scope) ? 'created' : 'insufficient_role']);
+      }
+    }
+  });
+
+  const newAdminKey = async (context?: { context: object }) => {
+    const request = { workspaceId, environment, scope: Scope.ADMIN, name: 'admin' };
+    const { key } = await auth.keys.createKey(request, context);
+    return key?.id ?? '';
+  };
+  const byKey = (keyId: string) => ({
+    context: { principal: { workspaceId, environment, keyId, scope: Scope.ADMIN } },
+  });
+  /** Returns the environments of the entries that a key reads. */
+  const readWith = async (keyId: string) => {
+    const request = { workspaceId, environment, pageSize: 1_000 };
+    const { entries } = await auth.audit.listAuditEntries(request, byKey(keyId));
+    return new Set(entries.map((entry) => entry.environment));
+  };
+  const setRole = (user: TestUser, role: Role) => auth.members.updateMember({ workspaceId, userId: user.id, role });
+
+  test('entries about users are read only with keys whose first creator may read the audit log', async () => {
+    const user = await auth.newUser({ role: Role.ADMIN, workspaceId });
+    const own = await newAdminKey(as(user));
+    const made = await newAdminKey(byKey(await newAdminKey(byKey(own))));
+    const ofOperator = await newAdminKey({ context: { actor: 'operator:alice@laptop' } });
+    const ofService = await newAdminKey();
+    const withUsers = new Set([Environment.LIVE, Environment.UNSPECIFIED]);
+    for (const id of [own, made, ofOperator, ofService]) expect(await readWith(id)).toEqual(withUsers);
+
+    await setRole(user, Role.DEVELOPER);
+    for (const id of [own, made]) expect(await readWith(id)).toEqual(new Set([Environment.LIVE]));
+    await setRole(user, Role.OWNER);
+    expect(await readWith(made)).toEqual(withUsers);
+    await auth.members.removeMember({ workspaceId, userId: user.id });
+    expect(await readWith(made)).toEqual(new Set([Environment.LIVE]));
+
+    await auth.db.query("update auth.keys set created_by = '' where id = $1", [ofOperator]);
+    expect(await readWith(ofOperator)).toEqual(new Set([Environment.LIVE]));
+  });
+});

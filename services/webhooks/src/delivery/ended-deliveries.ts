@@ -1,0 +1,47 @@
+import type { Pool } from '@rms/db';
+import { Counter, type Metrics } from '@rms/metrics';
+import { type EndCount, takeEndCounts } from './store/end-count-queries.ts';
+import type { AttemptCounter } from './store/recorder.ts';
+
+/** Counts attempts, and deliveries that ended without one. */
+export interface DeliveryCounter extends AttemptCounter {
+  countEnds(ends: readonly EndCount[]): void;
+}
+
+/** Counts ended deliveries in `rms_deliveries_ended_total`. */
+export function createEndCounter(metrics: Metrics): DeliveryCounter {
+  const ended = new Counter({
+    name: 'rms_deliveries_ended_total',
+    help: 'Ended deliveries by status (delivered, failed, canceled) and end reason ("none" if delivered).',
+    labelNames: ['environment', 'status', 'reason'],
+    registers: [metrics],
+  });
+  return {
+    count(recordings) {
+      for (const { job, settlement } of recordings) {
+        const { status, endReason: reason = 'none' } = settlement;
+        if (status !== 'pending') ended.inc({ environment: job.environment, status, reason });
+      }
+    },
+    countEnds(ends) {
+      for (const { environment, reason, deliveries } of ends)
+        ended.inc({ environment, status: reason === 'canceled' ? reason : 'failed', reason }, deliveries);
+    },
+  };
+}
+
+const countsPerStatement = 1_000;
+
+/** Creates the task that passes the counts of deliveries that ended without an attempt to the counters. */
+export function createEndCountTask(
+  pool: Pool,
+  counters: readonly DeliveryCounter[],
+): (signal: AbortSignal) => Promise<void> {
+  return async (signal) => {
+    let taken: EndCount[];
+    do {
+      taken = await takeEndCounts(pool, countsPerStatement);
+      for (const counter of counters) counter.countEnds(taken);
+    } while (taken.length === countsPerStatement && !signal.aborted);
+  };
+}
