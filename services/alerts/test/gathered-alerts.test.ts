@@ -122,6 +122,7 @@ describe('Incidents of a rule that open close together', () => {
     const [both, rateOnly] = [newId('wh'), newId('wh')];
     const before = sentTo(onCall).length;
     await deliveries(tenant, { webhookId: both, attempts: 3, failedAttempts: 3 });
+    nowMs += 1_000;
     await deliveries(tenant, { webhookId: both, attempts: 20, failedAttempts: 20 });
     await deliveries(tenant, {
       ...{ webhookId: rateOnly, attempts: 20, failedAttempts: 10, failuresAtEnd: 0, delivered: 10 },
