@@ -21,10 +21,15 @@ export async function createClients<Name extends ServiceName>(
   names: readonly Name[],
 ): Promise<{ services: Pick<Services, Name>; openFeed: OpenFeed }> {
   const settings = readSettings(process.env);
-  const { isLocal, ...targets } = addresses(settings);
+  const { isLocal, token, ...targets } = addresses(settings);
   const say = (_: object, message: string) => note(message);
   const log = { info() {}, warn: say, error: say };
-  const common = { timeoutMs, context: operatorContext(), security: createRpcSecurity(settings, log) };
+  const commonWith = (GRPC_TOKEN: string) => ({
+    timeoutMs,
+    context: operatorContext(),
+    security: createRpcSecurity({ ...settings, GRPC_TOKEN }, log),
+  });
+  const common = commonWith(token);
   const clients = names.map(async (name) => {
     const { at, load } = definitions[name];
     const target = targets[at];
@@ -34,7 +39,7 @@ export async function createClients<Name extends ServiceName>(
     const now = addresses(settings);
     // npm start deletes services.json when it stops. The default address could belong to another installation.
     if (isLocal && !now.isLocal) throw new RmsError('service_unavailable');
-    return createClient(await definitions.events.load(), { target: now.webhooks, ...common });
+    return createClient(await definitions.events.load(), { target: now.webhooks, ...commonWith(now.token) });
   };
   return { services: Object.fromEntries(await Promise.all(clients)) as unknown as Pick<Services, Name>, openFeed };
 }
@@ -48,6 +53,7 @@ function addresses(settings: Settings): {
   resources: string;
   webhooks: string;
   alerts: string | undefined;
+  token: string;
   isLocal: boolean;
 } {
   const local = localServices(settings);
@@ -56,6 +62,7 @@ function addresses(settings: Settings): {
     resources: local.resources ?? settings.RESOURCES_ADDRESS,
     webhooks: local.webhooks ?? settings.WEBHOOKS_ADDRESS,
     alerts: local.alerts ?? settings.ALERTS_ADDRESS,
+    token: settings.GRPC_TOKEN || (local.token ?? ''),
     isLocal: local.webhooks !== undefined,
   };
 }

@@ -37,6 +37,7 @@ export function keyDocument(key: Key, value?: string) {
           ends_at: time(key.rollTime),
           replaced_by: key.replacedById || null,
           created_by: key.createdBy || null,
+          created_by_name: key.creatorName || null,
           rate_limit_requests: numberOrNull(key.rateLimitRequests),
         }
       : {}),

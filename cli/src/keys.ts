@@ -43,12 +43,16 @@ export function stateOf(key: Ends): string {
   return key.ends_at ? `rolled, works until ${earliest(key.ends_at, key.expires_at)}` : 'active';
 }
 
-/** Returns all keys of a workspace, newest first. */
-export async function allKeys({ keys }: Pick<Services, 'keys'>, workspaceId: string): Promise<Key[]> {
+/** Returns the keys of a workspace that match the filter, newest first. */
+export async function allKeys(
+  { keys }: Pick<Services, 'keys'>,
+  workspaceId: string,
+  filter: { readonly createdBy?: string; readonly validOnly?: boolean } = {},
+): Promise<Key[]> {
   const all: Key[] = [];
   let pageToken = '';
   do {
-    const page = await keys.listKeys({ workspaceId, pageSize: 500, pageToken });
+    const page = await keys.listKeys({ ...filter, workspaceId, pageSize: 500, pageToken });
     all.push(...page.keys);
     pageToken = page.nextPageToken;
   } while (pageToken !== '');
@@ -94,7 +98,7 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
     ['hint', key.hint ?? ''],
     ['state', key.revoked_at ? `revoked ${key.revoked_at}` : stateOf(key)],
     ['created', key.created_at ?? ''],
-    ['created by', key.created_by ?? 'unknown'],
+    ['created by', creatorText(key)],
     ['expires', key.expires_at ?? 'never'],
     ['rolled', key.rolled_at ?? 'no'],
     ['ends', key.ends_at ?? 'not rolled'],
@@ -105,6 +109,11 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
     ['last refused', key.last_refused_at ? `${key.last_refused_at} (${key.last_refused_code})` : 'no refused request'],
   ]);
   return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
+}
+
+/** Returns the name of the creator; its ID if it is unknown or deleted. */
+export function creatorText({ created_by, created_by_name }: Pick<UsedKeyDocument, 'created_by' | 'created_by_name'>) {
+  return created_by_name ?? created_by ?? 'unknown';
 }
 
 function isPast(time: string | null | undefined): boolean {

@@ -2,23 +2,33 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings, ShownSetting } from '@rms/settings';
 
-/** Service addresses and settings that a running `npm start` writes to services.json in DATA_DIR. */
+/** Contents of the file services.json, which a running `npm start` or `npm run start:services` writes to DATA_DIR. */
 export interface LocalServices {
   readonly auth?: string;
   readonly resources?: string;
   readonly webhooks?: string;
   readonly alerts?: string;
+  /** Token that gRPC calls must carry. */
+  readonly token?: string;
   /** The settings of the running process, without secrets. */
   readonly settings?: readonly ShownSetting[];
 }
 
 /**
- * Returns the services of a running `npm start`. Empty if none runs, or if the environment names other services.
+ * Returns the services that run on this machine. Empty if none run, or if the environment names other services. If it
+ * names the same ones, only their token.
  */
 export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalServices {
-  if (process.env.AUTH_ADDRESS || process.env.WEBHOOKS_ADDRESS) return {};
+  const { AUTH_ADDRESS: auth, WEBHOOKS_ADDRESS: webhooks } = process.env;
+  const local = readServices(DATA_DIR);
+  if (!auth && !webhooks) return local;
+  const isSame = (auth && auth === local.auth) || (webhooks && webhooks === local.webhooks);
+  return isSame && local.token !== undefined ? { token: local.token } : {};
+}
+
+function readServices(dataDir: string): LocalServices {
   try {
-    return JSON.parse(readFileSync(join(DATA_DIR, 'services.json'), 'utf8'));
+    return JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8'));
   } catch {
     return {};
   }

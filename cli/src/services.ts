@@ -10,6 +10,10 @@ export const definitions = {
   plans: { at: 'auth', load: async () => (await import('@rms/proto/rms/auth/v1/plans_service_pb')).PlansService },
   audit: { at: 'auth', load: async () => (await import('@rms/proto/rms/auth/v1/audit_service_pb')).AuditService },
   users: { at: 'auth', load: async () => (await import('@rms/proto/rms/auth/v1/users_service_pb')).UsersService },
+  members: {
+    at: 'auth',
+    load: async () => (await import('@rms/proto/rms/auth/v1/members_service_pb')).MembersService,
+  },
   authSecrets: {
     at: 'auth',
     load: async () => (await import('@rms/proto/rms/auth/v1/secrets_service_pb')).SecretsService,

@@ -30,6 +30,7 @@ describe('rms keys: clients of a key, and updates', () => {
     const found = await listed(key.id);
     expect(found).toMatchObject({
       created_by: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
+      created_by_name: expect.stringMatching(/^[^:@]+@[^@]+$/),
       rate_limit_requests: 7,
       last_used_at: '2026-01-02T00:00:00.000Z',
       last_used_from: '192.0.2.2',
@@ -39,7 +40,7 @@ describe('rms keys: clients of a key, and updates', () => {
       ],
     });
     expect(await services.json('keys', 'show', key.id)).toEqual(found);
-    for (const text of ['192.0.2.2', '2026-01-02T00:00:00.000Z', found.created_by, '192.0.2.0/24', ' 7 ']) {
+    for (const text of ['192.0.2.2', '2026-01-02T00:00:00.000Z', found.created_by_name, '192.0.2.0/24', ' 7 ']) {
       expect(await lineOf(key.id)).toContain(text);
     }
     const { stdout } = await services.rms('keys', 'show', key.id);

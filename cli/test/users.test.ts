@@ -1,4 +1,5 @@
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
 import { startServices, type TestServices } from './support.ts';
 
@@ -95,6 +96,31 @@ describe('rms users', () => {
     expect((await services.json('users', 'show', id)).identities).toEqual([]);
     const again = await services.rms('users', 'unlink', id, '--issuer', issuer);
     expect([again.code, again.stderr]).toEqual([1, `rms: There is no linked identity "${issuer}".\n`]);
+  });
+
+  test('remove ends a membership, shows the keys that the user created, and revokes them with --revoke-keys', async () => {
+    const email = 'builder@example.com';
+    const create = () =>
+      services.json('users', 'create', '--email', email, '--role', 'developer', '--workspace', fourth);
+    const fourth = await services.createWorkspace('fourth');
+    const { id } = await create();
+    const request = { workspaceId: fourth, environment: Environment.LIVE, scope: Scope.READ, name: 'ci' };
+    const { key } = await services.keys.createKey(request, { context: { actor: `user:${id}`, actorName: email } });
+    const listed = await services.json('keys', 'list', '--workspace', fourth);
+    expect(listed.data).toMatchObject([{ created_by: `user:${id}`, created_by_name: email }]);
+    const kept = await services.rms('users', 'remove', email, '--workspace', fourth);
+    expect(kept.stdout).toBe(
+      `Removed ${email} from ${fourth}.\nKey ${key?.id} (ci) is still valid.\n` +
+        `Revoke keys that nobody needs: rms keys revoke ${key?.id}\n`,
+    );
+    await create();
+    const removed = await services.json('users', 'remove', id, '--workspace', fourth, '--revoke-keys');
+    expect(removed).toMatchObject({ id, workspace: fourth, valid_keys: [], revoked_keys: [{ id: key?.id }] });
+    expect((await services.rms('keys', 'show', key?.id ?? '', '--workspace', fourth)).stdout).toMatch(
+      /created by +builder@example\.com\n/,
+    );
+    const deleted = await services.json('users', 'delete', id);
+    expect(deleted).toMatchObject({ id, valid_keys: [], revoked_keys: [] });
   });
 
   test('disable blocks sign-in and enable allows it again; delete removes the user; a workspace keeps an owner', async () => {

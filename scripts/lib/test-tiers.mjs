@@ -23,7 +23,7 @@ const startsTree = {
     'test/api/standalone-crash.test.ts',
     'standalone/test/ended-deliveries.test.ts',
   ],
-  npmStart: ['standalone/test/dashboard.test.ts'],
+  npmStart: ['standalone/test/npm-start.test.ts'],
 };
 
 /**

@@ -19,10 +19,13 @@ export interface DataDir {
   /** Absolute path. */
   readonly path: string;
   /**
-   * Writes the service addresses, and the settings without secrets, for the `rms` command. Only the owner can read the
-   * file.
+   * Writes the service addresses, the token of gRPC calls, and the settings without secrets, for the `rms` command.
+   * Only the owner can read the file.
    */
-  writeServices(addresses: Readonly<Record<string, string>>, settings?: readonly ShownSetting[]): void;
+  writeServices(
+    addresses: Readonly<Record<string, string>>,
+    more?: { readonly token: string; readonly settings: readonly ShownSetting[] },
+  ): void;
   /** Releases the lock. */
   release(): void;
 }
@@ -43,10 +46,10 @@ export function openDataDir(setting: string): DataDir {
   lock(lockFile, path);
   return {
     path,
-    writeServices(addresses, settings) {
+    writeServices(addresses, more) {
       const building = `${servicesFile}.new`;
       rmSync(building, { force: true });
-      writeFileSync(building, `${JSON.stringify({ ...addresses, ...(settings ? { settings } : {}) }, null, 2)}\n`, {
+      writeFileSync(building, `${JSON.stringify({ ...addresses, ...more }, null, 2)}\n`, {
         mode: 0o600,
       });
       renameSync(building, servicesFile);

@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
+/** Returns 32 random bytes, for the gRPC calls of one start. */
+export function makeToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
 /** Returns the secret in a file: 32 random bytes, created once, readable only by the owner. */
 export function keepSecret(file: string, encoding: 'base64' | 'base64url' = 'base64url'): string {
   try {

@@ -13,7 +13,7 @@ import { checkPorts, type OwnAddress, publicAddresses } from './check-ports.ts';
 import { checkConfigs } from './configs.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
-import { keepSecret } from './keep-secret.ts';
+import { keepSecret, makeToken } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -30,7 +30,8 @@ export function createSeparateServices(
   { log, say, shownSettings }: { log: Logger; say: (text: string) => void; shownSettings: readonly ShownSetting[] },
 ): Service {
   requireSettings(settings, 'DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS');
-  const security = createRpcSecurity(settings, log);
+  const GRPC_TOKEN = settings.GRPC_TOKEN || makeToken();
+  const security = createRpcSecurity({ ...settings, GRPC_TOKEN }, log);
   const stops: (() => Promise<void> | void)[] = [];
   let stopping: Promise<void> | undefined;
   let fail: (error: Error) => void = () => {};
@@ -39,7 +40,7 @@ export function createSeparateServices(
   });
 
   const run = async (name: string, env: NodeJS.ProcessEnv, ready: () => Promise<boolean>) => {
-    const service = startServiceProcess(name, { ...process.env, ...env });
+    const service = startServiceProcess(name, { ...process.env, GRPC_TOKEN, ...env });
     stops.push(() => service.stop());
     await untilReady(service, ready);
     void service.ended.then((how) => fail(new Error(`${name} ${how}; stopping the others`)));
@@ -87,7 +88,7 @@ export function createSeparateServices(
       const dashboardUrl = localUrl(settings.HOST, settings.DASHBOARD_PORT);
       const SESSION_KEY = settings.SESSION_KEY || keepSecret(join(dataDir.path, 'session.key'), 'base64');
       await run('dashboard', { SESSION_KEY, ...metricsOf('dashboard') }, () => reportsReady(dashboardUrl));
-      dataDir.writeServices(addresses, shownSettings);
+      dataDir.writeServices(addresses, { token: GRPC_TOKEN, settings: shownSettings });
       const firsts = await bootstrap(addresses.auth, { security, ownerEmail: settings.OWNER_EMAIL, log });
       const sandboxUrl = localUrl(settings.HOST, settings.SANDBOX_PORT);
       say(

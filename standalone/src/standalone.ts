@@ -22,7 +22,7 @@ import { checkConfigs, readConfigs } from './configs.ts';
 import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
-import { keepSecret } from './keep-secret.ts';
+import { keepSecret, makeToken } from './keep-secret.ts';
 import { migrateAll } from './migrate-all.ts';
 
 /** Connections of each service to the embedded PostgreSQL. */
@@ -69,6 +69,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     await checkPorts([...publicAddresses(given), ...(metricsAt ? [{ setting: 'METRICS_ADDRESS', ...metricsAt }] : [])]);
     const own = {
       ...encryptionKeys(given, dataDir.path),
+      GRPC_TOKEN: given.GRPC_TOKEN || makeToken(),
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: 0,
       // The services open no metrics listeners. One server (below) exposes all metrics.
@@ -135,7 +136,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
         webhooks: webhooks.address,
         alerts: alerts.address,
       },
-      shownSettings,
+      { token: settings.GRPC_TOKEN, settings: shownSettings },
     );
     say(
       announcement({

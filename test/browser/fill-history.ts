@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { createClient } from '@rms/rpc';
+import { type ClientOptions, createClient } from '@rms/rpc';
 import { addLatency, noLatencies } from '@rms/usage';
 
 const hourMs = 3_600_000;
@@ -11,11 +11,11 @@ const wave = (i: number, step: number) => 0.5 + 0.5 * Math.sin(i * step);
 
 /** Reports a month of usage by hour, and its last hour by minute, as the gateways and webhooks do. */
 export async function reportHistory(
-  target: string,
+  options: ClientOptions,
   tenant: { readonly workspaceId: string; readonly environment: Environment },
   webhookIds: readonly string[],
 ): Promise<void> {
-  const usage = createClient(UsageService, { target, timeoutMs: 60_000, context: { actor: 'operator:test' } });
+  const usage = createClient(UsageService, options);
   const nowMs = Date.now();
   const requests: object[] = [];
   const deliveries: object[] = [];

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -7,7 +5,7 @@ import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { localServices, type Receiver, startReceiver } from '@rms/testkit';
 import { reportHistory } from './fill-history.ts';
 
 export interface Filled {
@@ -41,8 +39,8 @@ const nouns = ['Invoice', 'Shipment', 'Product', 'Customer', 'Contract', 'Refund
  * deliveries, keys and invitations of every kind, and a month of usage.
  */
 export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions): Promise<Filled> {
-  const addresses = JSON.parse(readFileSync(join(dataDir, 'services.json'), 'utf8')) as Record<string, string>;
-  const options = (target = '') => ({ target, timeoutMs: 60_000, context: { actor: 'operator:test' } });
+  const { security, ...addresses } = localServices(dataDir);
+  const options = (target: string) => ({ target, security, timeoutMs: 60_000, context: { actor: 'operator:test' } });
   const webhooks = createClient(WebhooksService, options(addresses.webhooks));
   const keys = createClient(KeysService, options(addresses.auth));
   const invitations = createClient(InvitationsService, options(addresses.auth));
@@ -106,7 +104,7 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await keys.rollKey({ workspaceId, id: rolled, overlap: durationFromMs(dayMs) });
   await keys.revokeKey({ workspaceId, id: await makeKey('contractor laptop') });
   await invitations.createInvitation({ workspaceId, email: 'mina.okafor@example.com', role: Role.DEVELOPER });
-  await reportHistory(addresses.alerts ?? '', tenant, [orders.id, failing.id, retried.id]);
+  await reportHistory(options(addresses.alerts), tenant, [orders.id, failing.id, retried.id]);
 
   // Wait until the disabled endpoint has received its last event and failing deliveries have failed permanently.
   await receivers.gone.waitFor(() => true, 'the attempt at the endpoint that returns 410');

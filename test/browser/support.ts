@@ -7,7 +7,7 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { chromiumPath, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
+import { chromiumPath, localServices, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
 /** The whole service, with browsers on its dashboard. */
@@ -88,10 +88,8 @@ export async function openWorld(
   const standalone = await startStandalone({
     env: { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env },
   });
-  const { auth: target } = JSON.parse(readFileSync(join(standalone.dataDir, 'services.json'), 'utf8')) as {
-    auth: string;
-  };
-  const options = { target, timeoutMs, context: { actor: 'operator:test' } };
+  const { auth: target, security } = localServices(standalone.dataDir);
+  const options = { target, security, timeoutMs, context: { actor: 'operator:test' } };
   const users = createClient(UsersService, options);
   const workspaces = createClient(WorkspacesService, options);
   const keys = createClient(KeysService, options);

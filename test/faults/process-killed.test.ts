@@ -36,7 +36,9 @@ describeWith(['redis', 'kafka'], 'A process killed during writes', () => {
   /** Creates a workspace with a webhook at the receiver. */
   const prepare = async (): Promise<Account> => {
     // A killed process serves again, but the gateway reconnects a moment later.
-    await waitUntil(() => isReady(network.liveUrl), { what: 'the gateway to reach all services' });
+    await waitUntil(() => isReady(network.gateways[0]?.metricsUrl ?? ''), {
+      what: 'the gateway to reach all services',
+    });
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const { webhook } = await subscribe(await account.client('live', 'admin'), receiver, ['resource.created']);
     await retryFast(account, webhook.id, 50);

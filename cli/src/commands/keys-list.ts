@@ -4,6 +4,7 @@ import { withServices } from '../connect.ts';
 import {
   allKeys,
   allowlistText,
+  creatorText,
   isInOverlap,
   rateLimitText,
   stateOf,
@@ -38,7 +39,7 @@ function tableOf(options: WorkspaceOptions, keys: readonly Listed<UsedKeyDocumen
     ],
     keys,
     keys.map((key) => [
-      ...[key.id, key.environment, key.scope, key.hint ?? '', key.name, key.created_by ?? '', key.last_used_at ?? ''],
+      ...[key.id, key.environment, key.scope, key.hint ?? '', key.name, creatorText(key), key.last_used_at ?? ''],
       ...[
         key.last_used_from ?? '',
         key.last_refused_at ?? '',

@@ -71,7 +71,7 @@ export function createOperatorCheck(
   };
 }
 
-type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'request'>;
+type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'metadata' | 'request'>;
 
 /**
  * Throws {@link CallerRefused} unless the caller may call the method ("package.Service/Method") for the actor of the
@@ -84,7 +84,12 @@ export type CallerCheck = (method: string, call: Call, context: Pick<CallContext
  * gateway, it is an internal error.
  */
 export class CallerRefused extends Error {
-  override readonly name = 'CallerRefused';
+  override readonly name: string = 'CallerRefused';
+}
+
+/** A call without the token of the installation, or with another one. */
+export class CallerUnknown extends CallerRefused {
+  override readonly name = 'CallerUnknown';
 }
 
 /** Creates the permission check of a service. */

@@ -13,6 +13,7 @@ import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
 import { activeSpans, activeTraceparent, rpcAttributes, spanKind, traced } from '@rms/tracing';
 import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
+import { withToken } from './call-token.ts';
 import { fromServiceError } from './error-mapping.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import { type AnyService, toServiceDefinition } from './service-definition.ts';
@@ -95,6 +96,8 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     const code = error ? fromServiceError(error).code : 'ok';
     onCall({ method: methodNames.get(name) ?? name, code, durationMs: performance.now() - startedAtMs });
   };
+  const metadataOf = (call: CallOptions) =>
+    withToken(contextToMetadata(call.context ?? options.context), security.token);
   const deadlineOf = (call: CallOptions) => ({ deadline: Date.now() + (call.timeoutMs ?? timeoutMs) });
 
   const send =
@@ -105,17 +108,12 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
         const startedAtMs = performance.now();
         try {
           const method = methodOf<RawUnary>(name);
-          const grpcCall = method(
-            request,
-            contextToMetadata(call.context ?? options.context),
-            deadlineOf(call),
-            (error, response) => {
-              unlink();
-              ended(name, error, startedAtMs);
-              if (error) reject(fromServiceError(error));
-              else resolve(response);
-            },
-          );
+          const grpcCall = method(request, metadataOf(call), deadlineOf(call), (error, response) => {
+            unlink();
+            ended(name, error, startedAtMs);
+            if (error) reject(fromServiceError(error));
+            else resolve(response);
+          });
           unlink = cancelOnAbort(grpcCall, call.signal);
         } catch (error) {
           ended(name, error, startedAtMs);
@@ -146,7 +144,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       const startedAtMs = performance.now();
       try {
         const method = methodOf<RawStream>(name);
-        stream = method(request, contextToMetadata(call.context ?? options.context), deadlineOf(call));
+        stream = method(request, metadataOf(call), deadlineOf(call));
         // The cancellation below emits an error after the reader has stopped.
         stream.on('error', () => {});
         unlink = cancelOnAbort(stream, call.signal);

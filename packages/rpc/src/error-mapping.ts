@@ -9,7 +9,7 @@ import {
   RetryInfoSchema,
 } from '@rms/proto/google/rpc/error_details_pb';
 import { type Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
-import { CallerRefused } from './callers.ts';
+import { CallerRefused, CallerUnknown } from './callers.ts';
 import { grpcStatuses } from './grpc-statuses.ts';
 import { durationFromMs } from './times.ts';
 
@@ -82,6 +82,7 @@ export function codeOf(status: grpcStatus): ErrorCode {
 
 /** Converts an error to the status that a server sends. */
 export function toGrpcStatus(error: unknown): Partial<StatusObject> {
+  if (error instanceof CallerUnknown) return { code: grpcStatus.UNAUTHENTICATED, details: error.message };
   if (error instanceof CallerRefused) return { code: grpcStatus.PERMISSION_DENIED, details: error.message };
   const message = toStatusMessage(error);
   const metadata = new Metadata();
@@ -102,6 +103,7 @@ export function fromServiceError(error: unknown): RmsError {
     // Not a google.rpc.Status: use the bare code.
   }
   // The message tells the calling service why it was rejected. Gateways do not expose messages of internal_error.
-  const message = code === grpcStatus.PERMISSION_DENIED && details ? { message: details } : {};
+  const isRefused = code === grpcStatus.PERMISSION_DENIED || code === grpcStatus.UNAUTHENTICATED;
+  const message = isRefused && details ? { message: details } : {};
   return new RmsError(codeOf(code), { ...message, cause: error });
 }

@@ -15,6 +15,8 @@ export interface RpcSecurity {
   serverCredentials(host: string): ServerCredentials;
   /** Returns credentials for a client of `target`. Throws {@link SettingsError} if plaintext is not permitted there. */
   channelCredentials(target: string): ChannelCredentials;
+  /** Token that every call carries; undefined: none. Identifies callers on loopback, which other users can reach. */
+  readonly token?: string;
   /** Expiry of the certificate, in milliseconds since 1970; undefined without a certificate. */
   readonly certificateEndMs?: () => number;
 }
@@ -25,12 +27,13 @@ interface SecurityLog {
   error(fields: object, message: string): void;
 }
 
-type SecuritySettings = Pick<Settings, 'GRPC_CERT_FILE' | 'GRPC_KEY_FILE' | 'GRPC_CA_FILE' | 'INSECURE_GRPC'>;
+type SecuritySettings = Pick<Settings, 'GRPC_CERT_FILE' | 'GRPC_KEY_FILE' | 'GRPC_CA_FILE' | 'INSECURE_GRPC'> &
+  Partial<Pick<Settings, 'GRPC_TOKEN'>>;
 
 /**
  * Configures mutual TLS if GRPC_CERT_FILE, GRPC_KEY_FILE and GRPC_CA_FILE are set: both sides present a certificate,
  * and clients also verify the server's name. Without these settings, connections are plaintext and restricted to
- * loopback unless INSECURE_GRPC is set.
+ * loopback unless INSECURE_GRPC is set. If GRPC_TOKEN is set, plaintext calls carry it, and servers require it.
  */
 export function createRpcSecurity(
   settings: SecuritySettings,
@@ -39,7 +42,7 @@ export function createRpcSecurity(
   refreshMs?: number,
 ): RpcSecurity {
   const files = filesOf(settings);
-  return files ? mutualTls(files, log, refreshMs) : plaintext(settings.INSECURE_GRPC, log);
+  return files ? mutualTls(files, log, refreshMs) : plaintext(settings.INSECURE_GRPC, log, settings.GRPC_TOKEN);
 }
 
 /** Plaintext, restricted to loopback. */
@@ -63,7 +66,7 @@ function mutualTls(files: CertificateFiles, log: SecurityLog, refreshMs?: number
   };
 }
 
-function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
+function plaintext(anywhere: boolean, log: SecurityLog, token = ''): RpcSecurity {
   let warned = false;
   const check = (address: string, isLoopback: boolean) => {
     if (isLoopback) return;
@@ -78,6 +81,7 @@ function plaintext(anywhere: boolean, log: SecurityLog): RpcSecurity {
   };
   return {
     mutualTls: false,
+    ...(token === '' ? {} : { token }),
     serverCredentials(host) {
       check(host, isLoopbackHost(host));
       return ServerCredentials.createInsecure();

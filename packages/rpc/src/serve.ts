@@ -1,6 +1,7 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/errors';
 import type { EndedCall } from './call-metrics.ts';
+import { createTokenCheck } from './call-token.ts';
 import { type CallerCheck, CallerRefused, type Callers, createCallerCheck, createOperatorCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { reflectionService } from './reflection.ts';
@@ -55,6 +56,7 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
   const { host, port, services, log, security = loopbackOnly, callers, translateError = unchanged, onCall } = options;
   const credentials = security.serverCredentials(host);
   const checks = [
+    ...(security.token === undefined ? [] : [createTokenCheck(security.token)]),
     ...(security.mutualTls ? [createCallerCheck(callers ?? {})] : []),
     ...(callers ? [operatorCheck(callers, services)] : []),
   ];

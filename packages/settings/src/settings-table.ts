@@ -72,6 +72,7 @@ export const settingsTable = {
   OIDC_NAME: setting('name of the provider on the sign-in button', 'single sign-on', text),
   OIDC_EMAIL_CLAIM: setting('claim with the email address', 'email', claim),
   OIDC_EMAIL_TRUST: setting('treat an address without the claim email_verified as verified', 'false', flag),
+  OIDC_SIGN_OUT: setting('signing out of the dashboard also ends the session at the provider', 'false', flag),
   OWNER_EMAIL: setting('email address of the owner that npm start creates', 'owner@localhost', email),
   DATA_DIR: setting('folder of the embedded PostgreSQL and other data of npm start', '.data', text),
   DATABASE_URL: setting(
@@ -133,6 +134,7 @@ export const settingsTable = {
   GRPC_CERT_FILE: setting('certificate of this service for gRPC, as server and as client', '', text),
   GRPC_KEY_FILE: setting('private key of GRPC_CERT_FILE', '', text),
   GRPC_CA_FILE: setting("CA of all services' certificates; mutual TLS is enabled if all three files are set", '', text),
+  GRPC_TOKEN: setting('token that gRPC calls without TLS must carry; empty: none', '', text, true),
   INSECURE_GRPC: setting('allow gRPC without TLS outside loopback', 'false', flag),
   AUTH_ADDRESS: setting('gRPC target of auth', '127.0.0.1:9101', target),
   RESOURCES_ADDRESS: setting('gRPC target of resources', '127.0.0.1:9102', target),

@@ -13,6 +13,7 @@ export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hosti
 export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
 export { type HostileReceiver, startHostileReceiver } from './hostile/hostile-receiver.ts';
 export { isLinear } from './is-linear.ts';
+export { type LocalServices, localServices } from './local-services.ts';
 export { countAcrossJump, movableClock } from './movable-clock.ts';
 export { type DialWatch, watchDials } from './names/dial-watch.ts';
 export { serveNames } from './names/served-names.ts';

@@ -41,9 +41,12 @@ export interface AlertsConfig {
   readonly evaluateEveryMs: number;
   /** Interval between scans for expiring keys. */
   readonly sweepKeysEveryMs: number;
+  /** Delay of the first notification of a rule. Those that follow within it are in the same email. */
+  readonly gatherMs: number;
 }
 
 const evaluateEveryMs = 10_000;
+const gatherMs = 60_000;
 const sweepKeysEveryMs = 3_600_000;
 
 export function readAlertsConfig(settings: Settings): AlertsConfig {
@@ -65,6 +68,7 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     emailFolder: settings.EMAIL_DIR || undefined,
     evaluateEveryMs,
     sweepKeysEveryMs,
+    gatherMs,
   };
 }
 

@@ -39,7 +39,7 @@ import { createQuotaKeeper } from './usage/quota-keeper.ts';
 /** Creates the alerts service: usage counts, alert rules, incidents and emails. */
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
-  const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, noticeTopic, group } = config;
+  const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, gatherMs, noticeTopic, group } = config;
   const time = createDatabaseTime(pool);
   const now = context.now ?? time.nowMs;
   showPools(context.metrics, { alerts: pool });
@@ -84,7 +84,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     ],
     workers: [
       time.reader,
-      createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, onNotices: notifier.wake, metrics }),
+      createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, gatherMs, onNotices: notifier.wake, metrics }),
       createKeySweep({ pool, time, ...auth, log, everyMs: sweepKeysEveryMs }),
       createNoticeConsumer({ pool, bus, topic: noticeTopic, group, log }),
       notifier,

@@ -162,6 +162,7 @@ describe('Alerts', () => {
       subjectId: 'warning',
       summary: "80% of this month's quota of 100 requests is used",
     });
+    await emailed(owner, 1);
     await use(20);
     await waitUntil(async () => (await incidentsOf(tenant)).some(({ subjectId }) => subjectId === 'exceeded'), {
       what: 'the second incident',
@@ -177,7 +178,9 @@ describe('Alerts', () => {
   test('a disabled webhook opens an incident, which recovers when the webhook is enabled and ends silently when it is deleted', async () => {
     const { tenant, owner } = newOwner(Environment.SANDBOX);
     const [enabled, deleted] = [newId('wh'), newId('wh')];
-    for (const id of [enabled, deleted, enabled]) await service.notify(tenant, 'webhook.disabled', id);
+    await service.notify(tenant, 'webhook.disabled', enabled);
+    await emailed(owner, 1);
+    for (const id of [deleted, enabled]) await service.notify(tenant, 'webhook.disabled', id);
     const emails = await emailed(owner, 2);
     expect(readEmail(emails[0]?.raw ?? '').text).toContain('its endpoint responded with 410 Gone');
     await service.notify(tenant, 'webhook.enabled', enabled);

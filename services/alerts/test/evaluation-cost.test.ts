@@ -49,7 +49,15 @@ describe('The evaluation of a tenant with many failing webhooks', () => {
       [workspaceId],
     );
     const stopping = new AbortController();
-    const evaluator = createEvaluator({ pool, log, now: Date.now, everyMs: 60_000, onNotices: () => {}, metrics });
+    const evaluator = createEvaluator({
+      pool,
+      log,
+      now: Date.now,
+      everyMs: 60_000,
+      gatherMs: 60_000,
+      onNotices: () => {},
+      metrics,
+    });
     const running = evaluator.run(stopping.signal);
     const { rows } = await waitUntil(
       async () => {

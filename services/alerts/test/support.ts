@@ -83,6 +83,7 @@ export async function startAlerts(options: StartOptions = {}) {
     emailFolder: undefined,
     evaluateEveryMs: 100,
     sweepKeysEveryMs: 200,
+    gatherMs: 0,
     ...overrides,
   };
   const metrics = createMetrics('alerts');

@@ -106,6 +106,7 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       sessions,
       store,
+      signOutOfProvider,
       context,
       signal: () => abortOnClose(response),
     };
@@ -127,8 +128,9 @@ export function createApp(parts: AppParts): RequestListener {
   mountProbes(app, probes);
   mountOneClick(app, backend);
   const { oidc } = config;
-  if (oidc)
-    mountOidc(app, { config, oidc, provider: createProvider(oidc, log), signIn: backend.signIn, sessions, log });
+  const signOutOfProvider = oidc
+    ? mountOidc(app, { config, oidc, provider: createProvider(oidc, log), signIn: backend.signIn, sessions, log })
+    : undefined;
   mount(app, endpoints, serve);
   app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
 

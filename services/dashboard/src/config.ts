@@ -18,6 +18,8 @@ export interface OidcConfig {
   readonly emailClaim: string;
   /** Whether an address counts as verified if the provider does not say. */
   readonly trustEmail: boolean;
+  /** Whether signing out also ends the session at the provider. */
+  readonly endsSession: boolean;
 }
 
 export interface DashboardConfig {
@@ -109,9 +111,9 @@ function readOidcConfig(settings: Settings): OidcConfig | undefined {
   if (issuer === undefined) return undefined;
   // The provider must know the redirect URL, which requires DASHBOARD_URL.
   requireSettings(settings, 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'DASHBOARD_URL');
-  const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail } = settings;
+  const { OIDC_EMAIL_CLAIM: emailClaim, OIDC_EMAIL_TRUST: trustEmail, OIDC_SIGN_OUT: endsSession } = settings;
   const clientSecret = followSecret(settings, 'OIDC_CLIENT_SECRET');
   const ca = followCaFile(settings, 'OIDC_CA_FILE', { refreshMs: 0 });
   const proxyFor = followHttpsProxy(settings);
-  return { issuer, clientId, clientSecret, ca, proxyFor, name, emailClaim, trustEmail };
+  return { issuer, clientId, clientSecret, ca, proxyFor, name, emailClaim, trustEmail, endsSession };
 }

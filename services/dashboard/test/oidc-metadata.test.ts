@@ -36,14 +36,16 @@ test('metadata of the provider are read again after an hour, and kept while it i
       emailClaim: 'email',
       trustEmail: false,
       proxyFor: () => () => undefined,
+      endsSession: false,
       ca: undefined,
     },
     createLogger({ name: 'test', level: 'silent' }),
     () => nowMs,
   );
+  const visit = { redirectUri: 'https://dashboard.example.com/', state: 'state', choosesAccount: false };
   const begin = async () => {
     const checks = provider.newChecks();
-    const url = await provider.begin({ ...checks, redirectUri: 'https://dashboard.example.com/', state: 'state' });
+    const url = await provider.begin({ ...checks, ...visit });
     return url.pathname;
   };
   try {
@@ -87,11 +89,13 @@ describe('a provider whose issuer ends with a slash', () => {
           emailClaim: '',
           trustEmail: false,
           proxyFor: () => () => undefined,
+          endsSession: false,
           ca: undefined,
         },
         createLogger({ name: 'test', level: 'silent' }),
       );
-      const visit = { ...provider.newChecks(), redirectUri: 'https://dashboard.example.com/', state: 'state' };
+      const redirectUri = 'https://dashboard.example.com/';
+      const visit = { ...provider.newChecks(), redirectUri, state: 'state', choosesAccount: false };
       return (await provider.begin(visit)).pathname;
     } finally {
       server.closeAllConnections();

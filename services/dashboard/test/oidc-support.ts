@@ -40,6 +40,10 @@ interface Behavior {
   refusedMethods: string[];
   /** Whether auth refuses the identity. */
   isRefused: boolean;
+  /** Workspace that the identity joins by an invitation; empty: none. */
+  joined: string;
+  /** Further metadata of the provider. */
+  metadata: Record<string, unknown>;
 }
 
 /** A sign-in that has started: the redirect URL, and the cookie of the browser. */
@@ -83,6 +87,8 @@ function defaults(): Behavior {
     authMethods: ['client_secret_basic', 'client_secret_post'],
     refusedMethods: [],
     isRefused: false,
+    joined: '',
+    metadata: {},
   };
 }
 
@@ -125,6 +131,7 @@ export async function startOidcScene(tls?: { cert: Buffer; key: Buffer }): Promi
       },
       {
         verifyIdentity: () => ({
+          workspaceId: scene.joined,
           result: scene.isRefused
             ? { outcome: SignInOutcome.REFUSED }
             : {
@@ -195,6 +202,7 @@ function documentAt(path: string, scene: OidcScene): object {
         response_types_supported: ['code'],
         id_token_signing_alg_values_supported: Object.keys(keys),
         code_challenge_methods_supported: ['S256'],
+        ...scene.metadata,
       };
     case '/jwks':
       return { keys: Object.entries(keys).map(([alg, key]) => jwkOf(alg as Algorithm, key, scene)) };

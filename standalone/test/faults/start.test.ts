@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import { freePort, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
+import { freePort, localServices, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
 
 describe('npm start', () => {
@@ -60,8 +60,8 @@ describe('npm start', () => {
 
   test('prints the login of the first owner on the first start only; it keeps working', async () => {
     const signsIn = async (password: string | undefined) => {
-      const { auth } = JSON.parse(readFileSync(join(installation.dataDir, 'services.json'), 'utf8'));
-      const signIn = createClient(SignInService, { target: auth, timeoutMs: 60_000 });
+      const { auth: target, security } = localServices(installation.dataDir);
+      const signIn = createClient(SignInService, { target, security, timeoutMs: 60_000 });
       const request = { email: 'Ann@example.com', password: password ?? '' };
       const { result } = await signIn.verifyPassword(request).finally(() => signIn.close());
       return result;

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeWith, type TestDatabase, testDatabase } from '@rms/testkit';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { createClient } from '@rms/rpc';
+import { describeWith, localServices, type TestDatabase, testDatabase } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
 import { servicesEnv } from './services-env.ts';
 
@@ -48,7 +50,8 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
       `${services.out()}${services.errors()}`.split('\n').filter((line) => /"level":[56]0|"stack"/.test(line)),
     ).toEqual([]);
     const file = readFileSync(join(installation.dataDir, 'services.json'), 'utf8');
-    const { settings, ...addresses } = JSON.parse(file);
+    const { settings, token, ...addresses } = JSON.parse(file);
+    expect(token).toMatch(/^[\w-]{43}$/);
     expect(addresses).toEqual({
       auth: env.AUTH_ADDRESS,
       alerts: env.ALERTS_ADDRESS,
@@ -57,6 +60,12 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     });
     expect(settings).toContainEqual(expect.objectContaining({ name: 'PORT', value: env.PORT }));
     expect(file).not.toContain(env.DATABASE_URL);
+    const { security } = localServices(installation.dataDir);
+    const target = { target: env.AUTH_ADDRESS ?? '', timeoutMs: 60_000 };
+    const [stranger, owner] = [createClient(UsersService, target), createClient(UsersService, { ...target, security })];
+    await expect(stranger.listUsers({ pageSize: 1 })).rejects.toMatchObject({ cause: { code: 16 } });
+    expect((await owner.listUsers({ pageSize: 1 })).users).toHaveLength(1);
+    for (const client of [stranger, owner]) client.close();
     services.child.kill('SIGTERM');
     expect(await services.ended()).toBe(0);
     const stopped = [...services.out().matchAll(/^(\w+) +\| .*"msg":"stopped"/gm)].map(([, name]) => name);

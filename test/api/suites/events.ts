@@ -41,7 +41,7 @@ export function eventsSuite(target: () => Target): void {
       const created = await create();
       const [event] = await all.waitForEventsOf(created.id, 1);
       expect(event?.envelope.type).toBe('resource.created');
-      expect(event?.envelope.data).toEqual({ object: created });
+      expect(event?.envelope.data).toEqual({ object: { ...created, version: 1 } });
     });
 
     test('a PATCH of attributes emits resource.updated only', async () => {

@@ -110,7 +110,7 @@ export function isolationSuite(target: () => Target): void {
     test('no endpoint returns an event of another environment or workspace', async () => {
       await subscriber.waitForEventsOf(resource.id, 1);
       const owners = (await owner.get<FeedPage>('/v1/events')).body;
-      expect(owners.data.map(({ data }) => data?.object)).toEqual([resource]);
+      expect(owners.data.map(({ data }) => data?.object)).toEqual([{ ...resource, version: 1 }]);
       for (const [who, outsider] of outsiders) {
         const { data, meta } = (await outsider.get<FeedPage>('/v1/events')).body;
         expect([who, data, meta.total, meta.newest_sequence]).toEqual([who, [], 0, 0]);

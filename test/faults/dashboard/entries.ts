@@ -117,6 +117,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
 
   'GET /members': workspace(nothing),
+  'GET /members/{id}/keys': workspace(({ user }) => ({ id: user })),
   'PATCH /members/{id}': workspace(({ user }) => ({ id: user, body: { role: 'viewer' } })),
   'DELETE /members/{id}': workspace(({ user }) => ({ id: user })),
   'GET /invitations': workspace(nothing),

@@ -216,7 +216,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- with $values.dashboard.oidc -}}
 {{- if .issuer -}}
 {{- $more = append $more (dict "OIDC_ISSUER" .issuer "OIDC_CLIENT_ID" .clientId "OIDC_NAME" .name) -}}
-{{- $more = append $more (dict "OIDC_EMAIL_CLAIM" .emailClaim "OIDC_EMAIL_TRUST" .emailTrust) -}}
+{{- $more = append $more (dict "OIDC_EMAIL_CLAIM" .emailClaim "OIDC_EMAIL_TRUST" .emailTrust "OIDC_SIGN_OUT" .signOut) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -194,6 +194,7 @@ GRPC_PORT: internal
 GRPC_CERT_FILE: tls.mode
 GRPC_KEY_FILE: tls.mode
 GRPC_CA_FILE: tls.mode
+GRPC_TOKEN: tls.mode
 INSECURE_GRPC: tls.mode
 HOST: network.bindAddress
 PORT: internal
@@ -212,6 +213,7 @@ OIDC_CLIENT_SECRET: dashboard.oidc.clientSecret
 OIDC_NAME: dashboard.oidc.name
 OIDC_EMAIL_CLAIM: dashboard.oidc.emailClaim
 OIDC_EMAIL_TRUST: dashboard.oidc.emailTrust
+OIDC_SIGN_OUT: dashboard.oidc.signOut
 SMTP_URL: smtp.url
 SMTP_CA_FILE: smtp.tls
 EMAIL_FROM: smtp.from

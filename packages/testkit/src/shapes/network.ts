@@ -169,9 +169,9 @@ export async function startNetwork(options: NetworkOptions = {}): Promise<Networ
       startGrpc('webhooks', webhooksPort),
       startGrpc('resources', resourcesPort),
       ...(withDashboard ? [startDashboard()] : []),
-      ...gateways.map(async ({ liveUrl, settings }, i) => {
+      ...gateways.map(async ({ metricsUrl, settings }, i) => {
         const log = i === 0 ? 'gateway' : `gateway-${i + 1}`;
-        const program = await launch('gateway', log, settings, () => isReady(liveUrl));
+        const program = await launch('gateway', log, settings, () => isReady(metricsUrl));
         if (i === 0) programs.gateway = program;
         else furtherGateways.push(program);
       }),

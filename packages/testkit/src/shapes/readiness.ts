@@ -15,12 +15,15 @@ export async function isServing(address: string, security: RpcSecurity): Promise
   }
 }
 
-/** Returns whether a gateway is ready and reaches all its dependencies. */
-export async function isReady(url: string): Promise<boolean> {
+/**
+ * Returns whether a service is ready and reaches all its dependencies, by its metrics port.
+ * @param metricsUrl the URL of its metrics
+ */
+export async function isReady(metricsUrl: string): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
-    const { dependencies } = (await response.json()) as { dependencies: Record<string, string> };
-    return response.ok && Object.values(dependencies).every((state) => state === 'up');
+    const response = await fetch(new URL('/readyz', metricsUrl), { signal: AbortSignal.timeout(timeoutMs) });
+    const { failing } = (await response.json()) as { failing: readonly string[] };
+    return response.ok && failing.length === 0;
   } catch {
     return false;
   }

@@ -5,7 +5,7 @@ import { startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';
 import { startCommands } from './commands.ts';
 import { programEnv, root } from './program-env.ts';
-import { isReady } from './readiness.ts';
+import { reportsReady } from './readiness.ts';
 import { type RmsCommand, rmsCommand } from './rms-command.ts';
 
 /** The standalone process that `npm start` runs, on its own data folder. */
@@ -56,7 +56,7 @@ export async function startStandalone({
     args: [join(root, 'scripts', 'start.mjs')],
     env: settings,
     outputFile: join(folder.path, 'output'),
-    ready: (output) => output.includes('rms is ready') && isReady(liveUrl),
+    ready: (output) => output.includes('rms is ready') && reportsReady(liveUrl),
   }).catch(async (error: unknown) => {
     await removeData();
     throw error;

@@ -20,6 +20,8 @@ export interface EvaluatorParts {
   readonly now: () => number;
   /** Interval between evaluations of an active tenant. */
   readonly everyMs: number;
+  /** See `AlertsConfig`. */
+  readonly gatherMs: number;
   /** Called when there are notifications to send. */
   readonly onNotices: () => void;
   readonly metrics: Pick<AlertsMetrics, 'notices'>;
@@ -34,7 +36,7 @@ const failedEveryMs = 60_000;
  * Creates the worker that evaluates the rules of due tenants. One transaction locks the tenant, reads the facts, and
  * writes incidents and notifications. If the process dies before the commit, nothing has changed.
  */
-export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }: EvaluatorParts): Worker {
+export function createEvaluator({ pool, log, now, everyMs, gatherMs, onNotices, metrics }: EvaluatorParts): Worker {
   /**
    * Evaluates one due tenant. Returns false if none is due. A failing tenant is postponed so that it does not block the
    * others.
@@ -63,7 +65,7 @@ export function createEvaluator({ pool, log, now, everyMs, onNotices, metrics }:
       const decision = decide(rules, facts, current, { nowMs, newId: () => newId('inc') });
       await writeIncidents(tx, decision.incidents);
       if (decision.incidents.length > 0) await deleteSurplus(tx, tenant);
-      await insertNotifications(tx, decision.notices);
+      await insertNotifications(tx, decision.notices, gatherMs);
       const quiet = decision.open ? Math.max(everyMs, quietEveryMs) : undefined;
       await setDue(tx, tenant, isBusy(facts) ? everyMs : quiet);
       return decision;

@@ -6,16 +6,22 @@ import { type Message, renderLayout } from '../email/layout.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
-/** Input of an alert email. */
-export interface AlertEmail extends Tenant {
-  readonly kind: AlertKind;
-  readonly notice: Notice | 'test';
+/** An incident that an email reports. */
+export interface ReportedIncident {
   readonly subjectId: string;
   /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. */
   readonly object?: string;
   readonly summary: string;
   readonly openedAt: Date;
   readonly at: Date;
+}
+
+/** Input of an alert email. */
+export interface AlertEmail extends Tenant {
+  readonly kind: AlertKind;
+  readonly notice: Notice | 'test';
+  /** At least one. */
+  readonly incidents: readonly [ReportedIncident, ...ReportedIncident[]];
   /** Display name. */
   readonly workspaceName: string;
   /** For example "https://dashboard.example.com", without a trailing slash. */
@@ -34,34 +40,44 @@ const problems: Readonly<Partial<Record<AlertKind, string>>> = {
 };
 
 /** Returns the thread of the emails about a problem of a subject. Two rules that report it share the thread. */
-export function threadOf({ kind, subjectId }: Pick<AlertEmail, 'kind' | 'subjectId'>): string {
+export function threadOf(kind: AlertKind, { subjectId }: Pick<ReportedIncident, 'subjectId'>): string {
   return `${problems[kind] ?? kind} ${subjectId}`;
 }
 
 /** Returns the title of the email that reports an incident: the problem and its object. */
-export function titleOf(email: Pick<AlertEmail, 'kind' | 'subjectId' | 'object'>): string {
-  return `${alertRules[email.kind].subject}${objectText(email)}`;
+export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subjectId' | 'object'>): string {
+  return `${alertRules[kind].subject}${objectText(kind, incident)}`;
 }
 
+/** Maximum number of incidents that an email lists. */
+const maxListed = 50;
+
 /**
- * Returns the content of an email about an incident. Its subject line names the object, the workspace and the
- * environment. A later email about an incident replies to the report and has its title, even if another rule reported
- * the problem.
+ * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
+ * of objects, the workspace and the environment. A later email about a single incident replies to the report and has its
+ * title, even if another rule reported the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
-  const { kind, notice, environment, workspaceName, at, openedAt, report } = email;
+  const { kind, notice, environment, workspaceName, incidents, report } = email;
   const workspace = `${workspaceName} (${environment})`;
-  const { name } = alertRules[kind];
-  const title = `${subjectPrefixes[notice]}${report?.title ?? titleOf(email)}`;
+  const { name, subject } = alertRules[kind];
+  const [first] = incidents;
+  const isOne = incidents.length === 1;
+  const named = isOne ? (report?.title ?? titleOf(kind, first)) : `${subject}: ${countText(email)}`;
+  const title = `${subjectPrefixes[notice]}${named}`;
+  const all = { label: 'View all alerts', path: () => '/settings/alerts' };
+  const action = isOne ? actionOf(kind) : all;
   const content = renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
-    paragraphs: [
-      ...eventDetails(email, workspace),
-      `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(at)}${sinceText(notice, openedAt)}.`,
-    ],
+    paragraphs: isOne
+      ? [
+          ...eventDetails(email, first, workspace),
+          `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(first.at)}${sinceText(notice, first.openedAt)}.`,
+        ]
+      : listOf(email, workspace),
     mood: notice === 'recovered' ? 'good' : notice === 'test' ? 'plain' : 'bad',
-    action: { label: actionOf(kind).label, url: `${tenantUrl(email)}${actionOf(kind).path(email.subjectId)}` },
+    action: { label: action.label, url: `${tenantUrl(email)}${action.path(first.subjectId)}` },
     footer: [
       `You receive this email because you are a recipient of the alert rule “${name}” of ${workspace}. ` +
         `Manage rules and recipients: ${tenantUrl(email)}/settings/alerts`,
@@ -71,13 +87,40 @@ export function alertEmail(email: AlertEmail): EmailContent {
   return report ? { ...content, inReplyTo: report.id } : content;
 }
 
+/** Returns the number of objects: "12 webhooks". */
+function countText({ kind, incidents }: AlertEmail): string {
+  const noun = kind === 'key_expiry' ? 'API keys' : isAboutWebhook(kind) ? 'webhooks' : 'incidents';
+  return `${incidents.length} ${noun}`;
+}
+
+/** Returns one paragraph per incident, up to `maxListed`. */
+function listOf(email: AlertEmail, workspace: string): string[] {
+  const { notice, incidents } = email;
+  const more = incidents.length - maxListed;
+  return [
+    notice === 'recovered' ? `These problems in ${workspace} are over:` : `In ${workspace}:`,
+    ...incidents.slice(0, maxListed).map(({ subjectId, object = '', summary, openedAt, at }) => {
+      const id = object === '' ? subjectId : `${object} (${subjectId})`;
+      return `${id === '' ? '' : `${id}: `}${summary}, ${utc(at)}${sinceText(notice, openedAt)}.`;
+    }),
+    ...(more > 0 ? [`And ${more} more.`] : []),
+  ];
+}
+
 /** Returns ": " and the short form of the object (a URL without its scheme), or an empty string without an object. */
-function objectText({ kind, object = '', subjectId }: Pick<AlertEmail, 'kind' | 'subjectId' | 'object'>): string {
+function objectText(
+  kind: AlertKind,
+  { object = '', subjectId }: Pick<ReportedIncident, 'subjectId' | 'object'>,
+): string {
   const name = object.replace(/^https?:\/\//, '') || (kind === 'quota' ? '' : subjectId);
   return name === '' ? '' : `: ${oneLine(name, 60)}`;
 }
 
-function eventDetails({ kind, notice, summary, object = '', subjectId }: AlertEmail, workspace: string): string[] {
+function eventDetails(
+  { kind, notice }: AlertEmail,
+  { summary, object = '', subjectId }: ReportedIncident,
+  workspace: string,
+): string[] {
   if (notice === 'test') {
     return [`This is a test of the alert rule “${alertRules[kind].name}” of ${workspace}. No action is needed.`];
   }
@@ -93,6 +136,10 @@ function eventDetails({ kind, notice, summary, object = '', subjectId }: AlertEm
 /** Returns the base URL of a tenant's dashboard pages. */
 function tenantUrl({ dashboardUrl, workspaceId, environment }: AlertEmail): string {
   return `${dashboardUrl}/w/${encodeURIComponent(workspaceId)}/${environment}`;
+}
+
+function isAboutWebhook(kind: AlertKind): boolean {
+  return kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row' || kind === 'webhook_disabled';
 }
 
 function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {

@@ -28,11 +28,16 @@ export interface Notification extends Tenant {
 const reportRecoveryAfterMs: Readonly<Partial<Record<AlertKind, number>>> = { delivery_failures_in_a_row: 5 * 60_000 };
 
 /**
- * Queues notifications of a tenant, in the transaction that writes their incidents. If the recovery of the same subject
- * is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and the new
- * incident is not reported. Each subject may occur only once.
+ * Queues notifications of a tenant, in the transaction that writes their incidents. They become due with a pending
+ * notification of the same rule and kind, or after `gatherMs`, so that one email reports all. If the recovery of the same
+ * subject is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and
+ * the new incident is not reported. Each subject may occur only once.
  */
-export async function insertNotifications(tx: Queryable, notices: readonly IncidentNotice[]): Promise<void> {
+export async function insertNotifications(
+  tx: Queryable,
+  notices: readonly IncidentNotice[],
+  gatherMs: number,
+): Promise<void> {
   const withdrawn = await withdrawRecoveries(tx, notices);
   const queued = notices.filter(({ incident, notice }) => notice !== 'opened' || !withdrawn.has(subjectOf(incident)));
   if (queued.length === 0) return;
@@ -40,15 +45,27 @@ export async function insertNotifications(tx: Queryable, notices: readonly Incid
   await tx.query({
     name: 'insert-notifications',
     text: `
+      with given as (
+        select *, now() + due_in_ms * interval '1 millisecond' as earliest_at
+          from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                      $9::timestamptz[], $10::text[], $11::text[], $12::integer[])
+               as n (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object,
+                     covered_by, due_in_ms)
+      ), groups as (
+        select kind, notice, earliest_at,
+               coalesce((select min(due_at) from alerts.notifications as pending
+                          where pending.workspace_id = one.workspace_id and pending.environment = one.environment
+                            and pending.kind = one.kind and pending.notice = one.notice
+                            and pending.due_at >= one.earliest_at),
+                        earliest_at + $13 * interval '1 millisecond') as due_at
+          from (select distinct workspace_id, environment, kind, notice, earliest_at from given) as one
+      )
       insert into alerts.notifications
              (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
               due_at)
       select workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object, covered_by,
-             now() + due_in_ms * interval '1 millisecond'
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::timestamptz[], $10::text[], $11::text[], $12::integer[])
-             as n (workspace_id, environment, id, kind, notice, incident_id, subject_id, summary, opened_at, object,
-                   covered_by, due_in_ms)`,
+             due_at
+        from given join groups using (kind, notice, earliest_at)`,
     values: [
       column(({ incident }) => incident.workspaceId),
       column(({ incident }) => incident.environment),
@@ -62,6 +79,7 @@ export async function insertNotifications(tx: Queryable, notices: readonly Incid
       column(({ incident }) => incident.object),
       column(({ coveredBy }) => coveredBy ?? ''),
       column(({ incident, notice }) => (notice === 'recovered' ? (reportRecoveryAfterMs[incident.kind] ?? 0) : 0)),
+      gatherMs,
     ],
   });
 }
@@ -92,41 +110,49 @@ async function withdrawRecoveries(tx: Queryable, notices: readonly IncidentNotic
   return new Set(rows.map(({ kind, subject_id: subjectId }) => subjectOf({ kind, subjectId })));
 }
 
+interface NotificationRow {
+  workspace_id: string;
+  environment: Tenant['environment'];
+  id: string;
+  kind: AlertKind;
+  notice: Notice;
+  incident_id: string;
+  subject_id: string;
+  object: string;
+  covered_by: AlertKind | '';
+  summary: string;
+  opened_at: Date;
+  created_at: Date;
+}
+
 /** Leases the oldest due notifications for `leaseMs`. Workspaces take turns. */
 export async function leaseNotifications(db: Queryable, limit: number, leaseMs: number): Promise<Notification[]> {
-  const { rows } = await db.query<{
-    workspace_id: string;
-    environment: Tenant['environment'];
-    id: string;
-    kind: AlertKind;
-    notice: Notice;
-    incident_id: string;
-    subject_id: string;
-    object: string;
-    covered_by: AlertKind | '';
-    summary: string;
-    opened_at: Date;
-    created_at: Date;
-  }>(
+  const { rows } = await db.query<NotificationRow>(
     `update alerts.notifications set due_at = now() + make_interval(secs => $2)
       where ctid = any(array(${dueInTurns('alerts.notifications')}))
      returning *`,
     [limit, leaseMs / 1_000],
   );
-  return rows.map((row) => ({
-    workspaceId: row.workspace_id,
-    environment: row.environment,
-    id: row.id,
-    kind: row.kind,
-    notice: row.notice,
-    incidentId: row.incident_id,
-    subjectId: row.subject_id,
-    object: row.object,
-    coveredBy: row.covered_by || undefined,
-    summary: row.summary,
-    openedAt: row.opened_at,
-    createdAt: row.created_at,
-  }));
+  return rows.map(toNotification);
+}
+
+/**
+ * Returns up to `limit` notifications of the same rule and kind that are due within `withinMs`, oldest first: also those
+ * that are leased.
+ */
+export async function readGroup(
+  db: Queryable,
+  { workspaceId, environment, kind, notice }: Pick<Notification, 'workspaceId' | 'environment' | 'kind' | 'notice'>,
+  { withinMs, limit }: { readonly withinMs: number; readonly limit: number },
+): Promise<Notification[]> {
+  const { rows } = await db.query<NotificationRow>(
+    `select * from alerts.notifications
+      where workspace_id = $1 and environment = $2 and kind = $3 and notice = $4
+        and due_at <= now() + $5 * interval '1 millisecond'
+      order by id limit $6`,
+    [workspaceId, environment, kind, notice, withinMs, limit],
+  );
+  return rows.map(toNotification);
 }
 
 /** Postpones the notifications of a workspace that are leased or due, at most 1,000. */
@@ -141,14 +167,33 @@ export async function postponeNotifications(db: Queryable, workspaceId: string, 
   );
 }
 
-/** Deletes a processed notification. Returns false if it has been withdrawn. */
-export async function deleteNotification(
+/** Deletes processed notifications of a tenant. Returns those that were neither withdrawn nor processed before. */
+export async function deleteNotifications(
   tx: Queryable,
-  { workspaceId, environment, id }: Notification,
-): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    'delete from alerts.notifications where workspace_id = $1 and environment = $2 and id = $3',
-    [workspaceId, environment, id],
+  { workspaceId, environment }: Tenant,
+  notifications: readonly Notification[],
+): Promise<Notification[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    'delete from alerts.notifications where workspace_id = $1 and environment = $2 and id = any($3) returning id',
+    [workspaceId, environment, notifications.map(({ id }) => id)],
   );
-  return rowCount === 1;
+  const deleted = new Set(rows.map(({ id }) => id));
+  return notifications.filter(({ id }) => deleted.has(id));
+}
+
+function toNotification(row: NotificationRow): Notification {
+  return {
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    id: row.id,
+    kind: row.kind,
+    notice: row.notice,
+    incidentId: row.incident_id,
+    subjectId: row.subject_id,
+    object: row.object,
+    coveredBy: row.covered_by || undefined,
+    summary: row.summary,
+    openedAt: row.opened_at,
+    createdAt: row.created_at,
+  };
 }

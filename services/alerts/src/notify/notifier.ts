@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createWakeableSleep } from '@rms/async';
 import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { type DatabaseTime, inTransaction, type Pool } from '@rms/db';
+import { type DatabaseTime, inTransaction, type Pool, type Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { Logger } from '@rms/logging';
 import type { Keys, SecretBox } from '@rms/secrets';
 import type { Worker } from '@rms/service';
 import type { Tenant } from '@rms/tenant';
 import { emailLifeMs } from '../email/email.ts';
-import { queueEmails, readReports } from '../email/email-queries.ts';
+import { type QueuedEmail, queueEmails, readReports } from '../email/email-queries.ts';
 import { takeEmails } from '../recipient/email-limits.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
@@ -17,12 +17,13 @@ import { ruleEntry } from '../rule/rule-audit.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { addressesOf } from './addresses.ts';
-import { type AlertEmail, alertEmail, threadOf, titleOf } from './alert-email.ts';
+import { type AlertEmail, alertEmail, type ReportedIncident, threadOf, titleOf } from './alert-email.ts';
 import {
-  deleteNotification,
+  deleteNotifications,
   leaseNotifications,
   type Notification,
   postponeNotifications,
+  readGroup,
 } from './notification-queries.ts';
 import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.ts';
 
@@ -40,11 +41,10 @@ export interface NotifierParts {
   readonly onEmails: () => void;
 }
 
-/** Content of a notification. Emails are deduplicated by its ID. */
-export type NotificationParts = Pick<
-  AlertEmail,
-  'workspaceId' | 'environment' | 'kind' | 'notice' | 'subjectId' | 'object' | 'summary' | 'openedAt' | 'at'
-> & { readonly id: string };
+/** Content of emails. They are deduplicated by its ID. */
+export type NotificationParts = Pick<AlertEmail, 'workspaceId' | 'environment' | 'kind' | 'notice' | 'incidents'> & {
+  readonly id: string;
+};
 
 /** Creates emails for pending notifications. */
 export interface Notifier extends Worker {
@@ -61,10 +61,14 @@ const pollMs = 2_000;
 const batchSize = 20;
 /** Also the delay before a retry while auth is unavailable. */
 const leaseMs = 15_000;
+/** Maximum number of incidents that one email reports. */
+const groupSize = 1_000;
+/** Maximum number of incidents that a log line names. */
+const maxLogged = 10;
 
 /**
- * Turns each notification into one email per recipient, in one transaction, so that no recipient gets it twice or not
- * at all. The notifications of a workspace that exceeds its limit of emails wait.
+ * Turns the due notifications of a rule into one email per recipient, in one transaction, so that no recipient gets them
+ * twice or not at all. The notifications of a workspace that exceeds its limit of emails wait.
  */
 export function createNotifier(parts: NotifierParts): Notifier {
   const { pool, time, workspaces, recipients: known, box, unsubscribeKeys, dashboardUrl, log, onEmails } = parts;
@@ -81,15 +85,20 @@ export function createNotifier(parts: NotifierParts): Notifier {
     });
   };
 
-  const emailsOf = async (notification: NotificationParts, recipients: readonly string[]) => {
-    const workspaceName = await workspaces.nameOf(notification.workspaceId);
-    const { workspaceId, environment, kind, notice } = notification;
-    const thread = threadOf(notification);
-    const reports =
-      notice === 'repeated' || notice === 'recovered'
-        ? await readReports(pool, notification, thread, recipients)
-        : undefined;
-    const report = notice === 'opened' ? { thread, title: titleOf(notification) } : undefined;
+  /** Returns one email per recipient. */
+  const emailsOf = async (
+    db: Queryable,
+    notification: NotificationParts,
+    recipients: readonly string[],
+    workspaceName: string,
+  ) => {
+    const { workspaceId, environment, kind, notice, incidents } = notification;
+    const [first, ...others] = incidents;
+    // An email about several incidents belongs to no thread.
+    const thread = others.length === 0 ? threadOf(kind, first) : undefined;
+    const isLater = notice === 'repeated' || notice === 'recovered';
+    const reports = thread && isLater ? await readReports(db, notification, thread, recipients) : undefined;
+    const report = thread && notice === 'opened' ? { thread, title: titleOf(kind, first) } : undefined;
     return recipients.map((recipient) => {
       const id = `${notification.id}-${nameOf(recipient)}`;
       const unsubscription = { workspaceId, environment, kind, address: recipient };
@@ -105,24 +114,40 @@ export function createNotifier(parts: NotifierParts): Notifier {
     });
   };
 
-  const tellOf = async (notification: Notification) => {
-    const { coveredBy } = notification;
-    const informed = coveredBy ? await addresses(notification, coveredBy) : [];
-    const known = new Set(informed.map((address) => address.toLowerCase()));
-    const recipients = (await addresses(notification, notification.kind)).filter(
-      (address) => !known.has(address.toLowerCase()),
-    );
-    const emails = await emailsOf({ ...notification, at: notification.createdAt }, recipients);
-    await inTransaction(pool, async (tx) => {
-      if (!(await deleteNotification(tx, notification))) return;
-      await takeEmails(tx, { kind: 'alert', workspaceId: notification.workspaceId, recipients });
-      await queueEmails(tx, emails);
+  /** Reports all due notifications of the rule and kind of `leased`. */
+  const tellOf = async (leased: Notification) => {
+    const { workspaceId, kind } = leased;
+    const group = await readGroup(pool, leased, { withinMs: leaseMs, limit: groupSize });
+    // An email of another notification has reported it.
+    if (group.length === 0) return;
+    const workspaceName = await workspaces.nameOf(workspaceId);
+    const all = await addresses(leased, kind);
+    const informed = new Map<AlertKind | undefined, ReadonlySet<string>>();
+    for (const { coveredBy } of group) {
+      if (coveredBy && !informed.has(coveredBy)) {
+        informed.set(coveredBy, new Set((await addresses(leased, coveredBy)).map((one) => one.toLowerCase())));
+      }
+    }
+    const emails = await inTransaction(pool, async (tx) => {
+      const deleted = await deleteNotifications(tx, leased, group);
+      const queued: QueuedEmail[] = [];
+      for (const recipient of all) {
+        // Without the incidents that another rule reports to the recipient.
+        const [first, ...others] = deleted.filter(
+          ({ coveredBy }) => !informed.get(coveredBy)?.has(recipient.toLowerCase()),
+        );
+        if (!first) continue;
+        const incidents = [toIncident(first), ...others.map(toIncident)] as const;
+        queued.push(...(await emailsOf(tx, { ...first, incidents }, [recipient], workspaceName)));
+      }
+      await takeEmails(tx, { kind: 'alert', workspaceId, recipients: queued.map(({ recipient }) => recipient) });
+      await queueEmails(tx, queued);
+      return queued;
     });
     if (emails.length > 0) return onEmails();
-    if (coveredBy) return;
-    const { workspaceId, kind, incidentId } = notification;
+    if (all.length > 0) return;
     log.warn(
-      { workspace_id: workspaceId, kind, incident_id: incidentId },
+      { workspace_id: workspaceId, kind, incident_ids: group.map(({ incidentId }) => incidentId).slice(0, maxLogged) },
       'alert not sent: the rule has no recipients',
     );
   };
@@ -133,7 +158,8 @@ export function createNotifier(parts: NotifierParts): Notifier {
     async test(notification, origin) {
       const { workspaceId, kind } = notification;
       const recipients = await addresses(notification, kind);
-      const emails = await emailsOf(notification, recipients);
+      const workspaceName = await workspaces.nameOf(workspaceId);
+      const emails = await emailsOf(pool, notification, recipients, workspaceName);
       await inTransaction(pool, async (tx) => {
         await takeEmails(tx, { kind: 'test', workspaceId, recipients });
         await queueEmails(tx, emails);
@@ -164,6 +190,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
       }
     },
   };
+}
+
+function toIncident({ subjectId, object, summary, openedAt, createdAt }: Notification): ReportedIncident {
+  return { subjectId, object, summary, openedAt, at: createdAt };
 }
 
 /** Derives a stable name from an address, so that an email created again has the same ID and is not queued twice. */

@@ -29,8 +29,9 @@ export function testRule({ pool, notifier, isSending }: Parts): Handlers<typeof 
     const tenant = toTenant(request);
     const kind = fromKindMessage(request.kind);
     const at = new Date();
-    const notification = { ...tenant, kind, notice: 'test', subjectId: '', summary: '', openedAt: at, at } as const;
-    const { recipients, emailIds } = await notifier.test({ ...notification, id: newId('ntf') }, context);
+    const incidents = [{ subjectId: '', summary: '', openedAt: at, at }] as const;
+    const notification = { ...tenant, id: newId('ntf'), kind, notice: 'test', incidents } as const;
+    const { recipients, emailIds } = await notifier.test(notification, context);
     if (!isSending) return { addresses: recipients };
     const until = performance.now() + waitMs;
     let outcomes = await readOutcomes(pool, tenant, emailIds);

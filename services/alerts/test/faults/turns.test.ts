@@ -28,7 +28,7 @@ const limiter = { raiseQuotas: async () => {}, onMarkersLost: () => () => {} };
 
 /** The endless loops of the service, on empty tables; the notice consumer waits for Kafka only. */
 const workers: readonly Worker[] = [
-  createEvaluator({ pool, log, now: Date.now, everyMs: 10_000, onNotices: () => {}, metrics }),
+  createEvaluator({ pool, log, now: Date.now, everyMs: 10_000, gatherMs: 60_000, onNotices: () => {}, metrics }),
   createKeySweep({
     pool,
     keys: { listKeys },

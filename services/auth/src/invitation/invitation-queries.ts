@@ -84,6 +84,16 @@ export async function findInvitation(
   return rows[0] && { invitation: toInvitation(rows[0]), workspaceName: rows[0].workspace_name };
 }
 
+/** Returns up to two open invitations to an address: any, or only the one with this ID unless it is empty. */
+export async function findInvitationsTo(db: Queryable, emailKey: string, id: string): Promise<Invitation[]> {
+  const { rows } = await db.query<InvitationRow>(
+    `select ${columns} from auth.invitations
+      where email_key = $1 and expires_at > now() and ($2 = '' or id = $2) limit 2`,
+    [emailKey, id],
+  );
+  return rows.map(toInvitation);
+}
+
 /** Deletes the invitation and returns it. Of two concurrent calls with the same token, one succeeds. */
 export async function takeInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation | undefined> {
   const { rows } = await tx.query<InvitationRow>(

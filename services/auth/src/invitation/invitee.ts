@@ -2,7 +2,7 @@ import type { Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
 import type { AcceptInvitationRequest } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { userOfActor } from '@rms/rpc';
-import { checkIdentity } from '../identity/identity.ts';
+import { checkIdentity, type Identity } from '../identity/identity.ts';
 import { insertIdentity } from '../identity/identity-queries.ts';
 import type { PasswordHasher } from '../password/hasher.ts';
 import { checkNewPassword } from '../password/password.ts';
@@ -15,6 +15,8 @@ import type { Invitation } from './invitation.ts';
 export interface Invitee {
   /** Whether `join` creates the user. */
   readonly isNew: boolean;
+  /** Identity that `join` links. */
+  readonly identity?: Identity;
   /**
    * Returns the user. Creates the user if it is new. Throws `conflict` if the account exists and its owner must sign
    * in.
@@ -44,20 +46,31 @@ export async function readInvitee(
       return { isNew: true, join: (tx) => insertNew(tx, user) };
     }
     case 'newIdentity': {
-      const identity = checkIdentity(as.value);
-      const user = makeUser(invitation, as.value.name, undefined);
-      return {
-        isNew: true,
-        async join(tx) {
-          await insertNew(tx, user);
-          if (!(await insertIdentity(tx, identity, user, context.clientAddress))) throw signInFirst('this identity');
-          return user;
-        },
-      };
+      return newIdentity(invitation, as.value, as.value.name, context);
     }
     default:
       throw invalid('as', 'must be a new user, a new identity or a user ID');
   }
+}
+
+/** Returns a new user without a password, who signs in with the identity. */
+export function newIdentity(
+  invitation: Invitation,
+  given: Identity,
+  name: string,
+  { clientAddress }: { readonly clientAddress: string },
+): Invitee {
+  const identity = checkIdentity(given);
+  const user = makeUser(invitation, name, undefined);
+  return {
+    isNew: true,
+    identity,
+    async join(tx) {
+      await insertNew(tx, user);
+      if (!(await insertIdentity(tx, identity, user, clientAddress))) throw signInFirst('this identity');
+      return user;
+    },
+  };
 }
 
 /** Creates the user. An invitation link must not take over an existing account: its owner must sign in to accept. */

@@ -4,30 +4,33 @@ import { RmsError } from '@rms/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import { toEnvironmentMessage } from '@rms/tenant';
+import { readCreatorNames } from './creator-queries.ts';
 import type { KeyScope, StoredKey } from './key.ts';
 import { type KeyRefusal, readRefusals } from './refusal-queries.ts';
 import { type KeyUse, readUses } from './use-queries.ts';
 
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
-/** What clients of a key have done. */
+/** What clients of a key have done, and the name of its creator. */
 export interface KeyActivity {
   readonly uses?: readonly KeyUse[] | undefined;
   readonly refusal?: KeyRefusal | undefined;
+  readonly creatorName?: string | undefined;
 }
 
-/** Returns the activity of these keys by key ID. */
+/** Returns a function that returns the activity of one of these keys. */
 export async function readActivity(
   db: Queryable,
-  keys: readonly Pick<StoredKey, 'workspaceId' | 'id'>[],
-): Promise<(keyId: string) => KeyActivity> {
+  keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],
+): Promise<(key: Pick<StoredKey, 'id' | 'createdBy'>) => KeyActivity> {
   const uses = await readUses(db, keys);
   const refusals = await readRefusals(db, keys);
-  return (id) => ({ uses: uses.get(id), refusal: refusals.get(id) });
+  const names = await readCreatorNames(db, keys);
+  return ({ id, createdBy }) => ({ uses: uses.get(id), refusal: refusals.get(id), creatorName: names.get(createdBy) });
 }
 
 /** Converts a stored key to rms.auth.v1.Key. */
-export function toKeyMessage(key: StoredKey, { uses = [], refusal }: KeyActivity = {}) {
+export function toKeyMessage(key: StoredKey, { uses = [], refusal, creatorName = '' }: KeyActivity = {}) {
   return {
     id: key.id,
     workspaceId: key.workspaceId,
@@ -39,6 +42,7 @@ export function toKeyMessage(key: StoredKey, { uses = [], refusal }: KeyActivity
     allowedIps: [...key.allowedIps],
     replacedById: key.replacedById ?? '',
     createdBy: key.createdBy,
+    creatorName,
     version: BigInt(key.version),
     uses: uses.map(({ lastUsedAt, address, userAgent, requests }) => ({
       lastUseTime: timestampFromDate(lastUsedAt),

@@ -104,6 +104,8 @@ export interface KeyPage {
   readonly status: KeyStatus | undefined;
   /** Part of the name, in any case; empty: any. */
   readonly namePart: string;
+  /** Empty: any. */
+  readonly createdBy: string;
   readonly limit: number;
 }
 
@@ -128,12 +130,13 @@ export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: 
   // "~" sorts after every ID.
   const values: unknown[] = [workspaceId, environments, start?.keys[0] ?? '~'];
   const listed = (rows: KeyRow[]) => (backwards ? rows.map(toKey).reverse() : rows.map(toKey));
-  const { status, namePart } = page;
+  const { status, namePart, createdBy } = page;
   const filters = [
     ...(page.validOnly ? [isValid] : []),
     ...(page.ownLimitOnly ? ['rate_limit_requests is not null'] : []),
     ...(status ? [hasStatus[status]] : []),
     ...(namePart === '' ? [] : ['strpos(lower(name), lower($5)) > 0']),
+    ...(createdBy === '' ? [] : [`created_by = $${namePart === '' ? 5 : 6}`]),
   ];
   if (filters.length === 0) {
     const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
@@ -145,7 +148,7 @@ export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: 
     `select * from (${inOrder(columns, most)} limit ${most}) as read
       where ${filters.join(' and ')}
       order by id ${order} limit $4`,
-    [...values, limit, ...(namePart === '' ? [] : [namePart])],
+    [...values, limit, ...[namePart, createdBy].filter((one) => one !== '')],
   );
   if (rows.length === limit) return { keys: listed(rows) };
   const last = await db.query<{ id: string }>(
@@ -198,6 +201,20 @@ export async function lockUnrevoked(tx: Queryable, workspaceId: string, limit: n
   const { rows } = await tx.query<KeyRow>(
     `select ${columns} from auth.keys where workspace_id = $1 and revoked_at is null order by id limit $2 for update`,
     [workspaceId, limit],
+  );
+  return rows.map(toKey);
+}
+
+/** Returns the valid keys of workspaces that `createdBy` created, locked in ID order until the transaction ends. */
+export async function lockValidBy(
+  tx: Queryable,
+  workspaceIds: readonly string[],
+  createdBy: string,
+): Promise<StoredKey[]> {
+  const { rows } = await tx.query<KeyRow>(
+    `select ${columns} from auth.keys
+      where workspace_id = any($1) and created_by = $2 and ${isValid} order by id for update`,
+    [workspaceIds, createdBy],
   );
   return rows.map(toKey);
 }

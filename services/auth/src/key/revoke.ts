@@ -1,11 +1,12 @@
 import { type AuditOrigin, appendAudit, type NewAuditEntry } from '@rms/audit';
-import { inTransaction, type Pool } from '@rms/db';
+import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { actorOfUser } from '@rms/rpc';
 import { toEnvironments } from '@rms/tenant';
 import type { StoredKey } from './key.ts';
 import { keyRevoked } from './key-audit.ts';
-import { type KeyRef, lockKeys, lockUnrevoked, setRevoked } from './key-queries.ts';
+import { type KeyRef, lockKeys, lockUnrevoked, lockValidBy, setRevoked } from './key-queries.ts';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from './marker-queries.ts';
 import type { Markers } from './markers.ts';
 
@@ -25,16 +26,40 @@ export async function revokeKeys(
   const revoked = await inTransaction(pool, async (tx) => {
     const before = await lockKeys(tx, refs);
     before.forEach(check);
-    const after = await setRevoked(tx, before);
-    await insertPendingMarkers(tx, after.map(markerOf));
-    await appendAudit(tx, origin, entriesOf(before, after));
-    return after;
+    return revokeLocked(tx, before, origin);
   });
+  await holdRevoked({ markers, log }, revoked);
+  return revoked;
+}
+
+/**
+ * Revokes the valid keys that a user created in workspaces, in the caller's transaction, and returns them. The caller
+ * must call {@link holdRevoked} after the commit.
+ */
+export async function revokeKeysBy(
+  tx: Queryable,
+  { userId, workspaceIds }: { readonly userId: string; readonly workspaceIds: readonly string[] },
+  origin: AuditOrigin,
+): Promise<StoredKey[]> {
+  return revokeLocked(tx, await lockValidBy(tx, workspaceIds, actorOfUser(userId)), origin);
+}
+
+/** Resolves once every gateway rejects the revoked keys. */
+export async function holdRevoked(
+  { markers, log }: { readonly markers: Pick<Markers, 'hold'>; readonly log: Logger },
+  revoked: readonly StoredKey[],
+): Promise<void> {
   await markers.hold(revoked.map(markerOf));
   for (const { workspaceId, environment, id } of revoked) {
     log.info({ workspace_id: workspaceId, environment, key_id: id }, 'key revoked');
   }
-  return revoked;
+}
+
+async function revokeLocked(tx: Queryable, before: readonly StoredKey[], origin: AuditOrigin): Promise<StoredKey[]> {
+  const after = await setRevoked(tx, before);
+  await insertPendingMarkers(tx, after.map(markerOf));
+  await appendAudit(tx, origin, entriesOf(before, after));
+  return after;
 }
 
 /**

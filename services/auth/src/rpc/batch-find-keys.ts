@@ -19,7 +19,7 @@ export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysServi
       results: keyHashes.map((hash) => {
         const one = byHash.get(Buffer.from(hash).toString('hex'));
         if (!one) return {};
-        return { key: toKeyMessage(one.key, activityOf(one.key.id)), workspaceName: one.workspaceName };
+        return { key: toKeyMessage(one.key, activityOf(one.key)), workspaceName: one.workspaceName };
       }),
     };
   };

@@ -1,8 +1,11 @@
 import { appendAudit } from '@rms/audit';
 import { inTransaction } from '@rms/db';
+import { RmsError } from '@rms/errors';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { Change, notifyOfChange } from '../email/security-email.ts';
+import { toKeyMessage } from '../key/key-message.ts';
+import { holdRevoked, revokeKeysBy } from '../key/revoke.ts';
 import { selfOnly } from '../member/acting.ts';
 import { lockOwned, membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
@@ -14,28 +17,33 @@ import { toUserMessage } from '../user/user-message.ts';
 import { deleteUser as deleteRows, findUser, findUserByEmail, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
-/** Deletes a user. Keys that the user created belong to the workspace and remain. */
+/** Deletes a user. Keys that the user created belong to the workspace and remain, unless `revokeKeys` is set. */
 export function deleteUser(parts: HandlerParts): Handlers<typeof UsersService>['deleteUser'] {
   const { pool, log } = parts;
-  return async ({ id: given, email, proof }, context) => {
+  return async ({ id: given, email, proof, revokeKeys }, context) => {
     const isUser = userOfActor(context.actor) !== undefined;
     if (isUser) selfOnly(context, given);
+    if (isUser && revokeKeys) throw new RmsError('insufficient_role');
     const known = given ? await findUser(pool, given) : await findUserByEmail(pool, emailKeyOf(email));
     const { id } = found(known, 'user', given || email);
     if (isUser && known) await proveSelf(parts, known, proof, context);
-    const user = await inTransaction(pool, async (tx) => {
+    const { user, keys } = await inTransaction(pool, async (tx) => {
       await lockOwned(tx, id);
       const user = found(await lockUser(tx, id), 'user', given || email);
       await notifyOfChange(tx, parts, user, Change.ACCOUNT_DELETED, context);
-      const entries = userEntries(user, await membershipsOf(tx, [id]), {
+      const memberships = await membershipsOf(tx, [id]);
+      const entries = userEntries(user, memberships, {
         action: 'user.deleted',
         changes: userChanges(user, undefined),
       });
       await appendAudit(tx, context, [...entries, ...(await endPending(tx, id))]);
+      const workspaceIds = memberships.map(({ workspaceId }) => workspaceId);
+      const keys = revokeKeys ? await revokeKeysBy(tx, { userId: id, workspaceIds }, context) : [];
       await deleteRows(tx, id);
-      return user;
+      return { user, keys };
     });
     log.info({ user_id: id }, 'user deleted');
-    return { user: toUserMessage(user) };
+    await holdRevoked(parts, keys);
+    return { user: toUserMessage(user), revokedKeys: keys.map((key) => toKeyMessage(key)) };
   };
 }

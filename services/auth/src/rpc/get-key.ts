@@ -10,6 +10,6 @@ export function getKey({ pool }: HandlerParts): Handlers<typeof KeysService>['ge
   return async ({ workspaceId, id, environment }) => {
     const key = found(await findKey(pool, workspaceId, id, toEnvironments(environment)), 'key', id);
     const activityOf = await readActivity(pool, [key]);
-    return { key: toKeyMessage(key, activityOf(id)) };
+    return { key: toKeyMessage(key, activityOf(key)) };
   };
 }

@@ -14,7 +14,7 @@ const statuses: EnumNames<KeyStatus, StatusMessage> = enumNames(StatusMessage);
 
 export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof KeysService>['listKeys'] {
   return async (request) => {
-    const { workspaceId, pageToken, validOnly, ownLimitOnly, namePart } = request;
+    const { workspaceId, pageToken, validOnly, ownLimitOnly, namePart, createdBy } = request;
     if (request.pageSize < 0 || request.pageSize > maxPageSize) {
       throw invalid('page_size', `must be 0 to ${maxPageSize}`);
     }
@@ -22,10 +22,11 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
     const pageSize = request.pageSize || maxPageSize;
     const environments = toEnvironments(request.environment);
     const status = statuses.toName(request.status);
-    const filter = [validOnly, ownLimitOnly, status ?? '', namePart];
+    const filter = [validOnly, ownLimitOnly, status ?? '', namePart, createdBy];
     const binding = JSON.stringify(['keys', workspaceId, environments, ...filter]);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const page = { workspaceId, environments, start, validOnly, ownLimitOnly, status, namePart, limit: pageSize + 1 };
+    const limit = pageSize + 1;
+    const page = { workspaceId, environments, start, validOnly, ownLimitOnly, status, namePart, createdBy, limit };
     // One snapshot, so that keys created between the queries do not shift the last key that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
@@ -33,7 +34,7 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
       const cut = cutPage(keys, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
       const activityOf = await readActivity(tx, cut.items);
       return {
-        keys: cut.items.map((key) => toKeyMessage(key, activityOf(key.id))),
+        keys: cut.items.map((key) => toKeyMessage(key, activityOf(key))),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         page: cut.page,
         pageSize,

@@ -3,8 +3,10 @@ import { inTransaction } from '@rms/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
+import { toKeyMessage } from '../key/key-message.ts';
+import { holdRevoked, revokeKeysBy } from '../key/revoke.ts';
 import { actingAmong } from '../member/acting.ts';
-import { checkRoleChange } from '../member/member.ts';
+import { checkRoleChange, requirePermission } from '../member/member.ts';
 import { memberRemoved } from '../member/member-audit.ts';
 import { deleteMembership, lockMembers } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
@@ -12,13 +14,16 @@ import type { HandlerParts } from './handler.ts';
 
 /**
  * Removes a member and revokes the member's open invitations. Keys that the member created belong to the workspace and
- * remain.
+ * remain, unless `revokeKeys` is set.
  */
-export function removeMember({ pool, log }: HandlerParts): Handlers<typeof MembersService>['removeMember'] {
-  return async ({ workspaceId, userId }, context) => {
-    await inTransaction(pool, async (tx) => {
+export function removeMember(parts: HandlerParts): Handlers<typeof MembersService>['removeMember'] {
+  const { pool, log } = parts;
+  return async ({ workspaceId, userId, revokeKeys }, context) => {
+    const keys = await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
-      checkRoleChange(members, actingAmong(members, context.actor), userId, undefined);
+      const acting = actingAmong(members, context.actor);
+      checkRoleChange(members, acting, userId, undefined);
+      if (revokeKeys) requirePermission(acting, 'keys.write');
       const { email, role } = found(
         members.find((one) => one.userId === userId),
         'member',
@@ -27,8 +32,10 @@ export function removeMember({ pool, log }: HandlerParts): Handlers<typeof Membe
       await deleteMembership(tx, workspaceId, userId);
       const revoked = await revokeInvitationsOf(tx, { workspaceId, userId, role: undefined });
       await appendAudit(tx, context, [memberRemoved(workspaceId, { id: userId, email }, role), ...revoked]);
+      return revokeKeys ? revokeKeysBy(tx, { userId, workspaceIds: [workspaceId] }, context) : [];
     });
     log.info({ workspace_id: workspaceId, user_id: userId }, 'member removed');
-    return {};
+    await holdRevoked(parts, keys);
+    return { revokedKeys: keys.map((key) => toKeyMessage(key)) };
   };
 }

@@ -32,7 +32,7 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
     await markers.hold([markerOf(updated)]);
     log.info({ workspace_id: workspaceId, key_id: id }, 'key updated');
     const activityOf = await readActivity(pool, [updated]);
-    return { key: toKeyMessage(updated, activityOf(id)) };
+    return { key: toKeyMessage(updated, activityOf(updated)) };
   };
 }
 

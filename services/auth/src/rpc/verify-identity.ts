@@ -1,16 +1,21 @@
+import type { AuditOrigin } from '@rms/audit';
 import { networkOf } from '@rms/cidr';
 import { inTransaction } from '@rms/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkIdentity } from '../identity/identity.ts';
+import { checkIdentity, type Identity } from '../identity/identity.ts';
 import { findUserByIdentity } from '../identity/identity-queries.ts';
 import { findLinkable, linkIdentity } from '../identity/link-identity.ts';
+import { deleteInvitation, findInvitationsTo } from '../invitation/invitation-queries.ts';
+import { newIdentity } from '../invitation/invitee.ts';
 import { makeChallenge } from '../sign-in/challenge.ts';
 import { counted } from '../sign-in/counted.ts';
 import { refuse, signIn } from '../sign-in/sign-in.ts';
 import type { Attempt } from '../sign-in/throttle.ts';
 import { emailKeyOf } from '../user/email.ts';
+import { findUserByEmail } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
+import { joinWorkspace } from './join-workspace.ts';
 
 /**
  * Signs in with an identity. A user with a second factor must also enter a code, even if the provider has asked for
@@ -19,7 +24,7 @@ import type { HandlerParts } from './handler.ts';
  */
 export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInService>['verifyIdentity'] {
   const { pool, metrics, throttle, challengeKeys, log, time } = parts;
-  return ({ issuer, subject, email, emailVerified }, context) =>
+  return ({ issuer, subject, email, emailVerified, invitationId }, context) =>
     counted(metrics, async () => {
       const identity = checkIdentity({ issuer, subject });
       const known = await findUserByIdentity(pool, identity);
@@ -30,6 +35,11 @@ export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInServi
       const emailKey = emailVerified ? emailKeyOf(email) : '';
       const user = known ?? (await findLinkable(pool, identity, emailKey));
       const toLink = known ? undefined : identity;
+      const joined = user ? undefined : await joinAsNew(parts, { identity, emailKey, invitationId }, context);
+      if (joined) {
+        await throttle.release(pool, attempts);
+        return joined;
+      }
       if (!user || user.disabledAt) return { result: await refuse(pool, user, context, { step: 'identity' }) };
       await throttle.release(pool, attempts);
       if (user.hasSecondFactor) {
@@ -48,4 +58,29 @@ export function verifyIdentity(parts: HandlerParts): Handlers<typeof SignInServi
       log.info({ user_id: user.id, issuer }, 'signed in');
       return { result };
     });
+}
+
+/**
+ * Accepts an invitation to the verified address of an identity, unless a user has the address. Returns undefined without
+ * an open invitation, and if several are open and none is chosen: each joins another workspace.
+ */
+async function joinAsNew(
+  { pool, maxMembers, log }: HandlerParts,
+  given: { readonly identity: Identity; readonly emailKey: string; readonly invitationId: string },
+  origin: AuditOrigin,
+) {
+  const { identity, emailKey, invitationId } = given;
+  if (emailKey === '' || (await findUserByEmail(pool, emailKey))) return undefined;
+  const [found, another] = await findInvitationsTo(pool, emailKey, invitationId);
+  if (!found || another) return undefined;
+  const { workspaceId, id } = found;
+  const result = await inTransaction(pool, async (tx) => {
+    const invitation = await deleteInvitation(tx, workspaceId, id);
+    if (!invitation) return undefined;
+    const invitee = newIdentity(invitation, identity, '', origin);
+    return joinWorkspace(tx, { maxMembers }, { invitation, invitee }, origin);
+  });
+  if (!result) return undefined;
+  log.info({ workspace_id: workspaceId, user_id: result.user.id, role: found.role }, 'invitation accepted');
+  return { result, workspaceId };
 }

@@ -198,6 +198,44 @@ describe('Signing in with an identity', () => {
     await accept(other, newSubject());
   });
 
+  test('signing in with an identity accepts an invitation to its verified address, without a password', async () => {
+    const [owner, other, email] = [await accounts.newUser(), await accounts.newUser(), newEmail()];
+    const invite = async ({ workspaceId }: { workspaceId: string }, to: string) => {
+      const created = await accounts.invitations.createInvitation({ workspaceId, email: to, role: Role.DEVELOPER });
+      return created.invitation?.id ?? '';
+    };
+    const join = (claims: object) => accounts.signIn.verifyIdentity({ issuer, ...claims }, from(newAddress()));
+    const refused = { result: { outcome: REFUSED }, workspaceId: '' };
+    const invitationId = await invite(owner, email);
+    expect(await join({ subject: newSubject(), email, emailVerified: false })).toMatchObject(refused);
+    expect(await join({ subject: newSubject(), email: newEmail(), emailVerified: true, invitationId })).toMatchObject(
+      refused,
+    );
+    const subject = newSubject();
+    const joined = await join({ subject, email: email.toUpperCase(), emailVerified: true });
+    expect(joined).toMatchObject({
+      workspaceId: owner.workspaceId,
+      result: { outcome: SIGNED_IN, user: { email, hasPassword: false }, memberships: [{ role: Role.DEVELOPER }] },
+    });
+    expect(await verify({ subject })).toMatchObject({ outcome: SIGNED_IN, user: { id: joined.result?.user?.id } });
+    expect((await accounts.audited(owner.workspaceId, '')).slice(-6).map(({ action }) => action)).toEqual([
+      ...['invitation.accepted', 'user.created', 'user.identity_linked', 'member.added'],
+      ...['user.signed_in', 'user.signed_in'],
+    ]);
+    // Of several workspaces, the user must choose one; an existing user accepts when signed in.
+    const second = newEmail();
+    const chosen = await invite(owner, second);
+    await invite(other, second);
+    const claims = { subject: newSubject(), email: second, emailVerified: true };
+    expect(await join(claims)).toMatchObject(refused);
+    expect(await join({ ...claims, invitationId: chosen })).toMatchObject({ workspaceId: owner.workspaceId });
+    expect(await join({ ...claims, subject: newSubject() })).toMatchObject(refused);
+    const expired = newEmail();
+    await invite(owner, expired);
+    await accounts.db.query(`update auth.invitations set expires_at = now() where email_key = $1`, [expired]);
+    expect(await join({ subject: newSubject(), email: expired, emailVerified: true })).toMatchObject(refused);
+  });
+
   test('an identity that someone linked with a stolen password does not survive the recovery of the account', async () => {
     const ann = await accounts.newUser();
     const [stranger, own] = [newSubject(), newSubject()];

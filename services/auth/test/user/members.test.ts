@@ -1,4 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { as, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
 
 describe('Members', () => {
@@ -108,6 +109,48 @@ describe('Members', () => {
     const second = await accounts.newUser({ workspaceId });
     await remove(owner, owner);
     expect(await roles()).toEqual({ [second.id]: Role.OWNER });
+  });
+
+  test('keys of a removed member stay valid, unless they are revoked as well; their creators have names', async () => {
+    const one = await accounts.newUser({ workspaceId, role: Role.DEVELOPER });
+    const two = await accounts.newUser({ workspaceId, role: Role.DEVELOPER });
+    const create = async (by: TestUser, environment: Environment) => {
+      const request = { workspaceId, environment, scope: Scope.READ, name: `key of ${by.email}` };
+      return (await accounts.keys.createKey(request, as(by))).key?.id ?? '';
+    };
+    const ofOne = await create(one, Environment.LIVE);
+    const ofTwo = [await create(two, Environment.SANDBOX), await create(two, Environment.LIVE)];
+    const validOf = async ({ id }: TestUser) =>
+      (await accounts.keys.listKeys({ workspaceId, createdBy: `user:${id}`, validOnly: true })).keys;
+    expect((await validOf(two)).map(({ id, creatorName }) => [id, creatorName])).toEqual(
+      ofTwo.toReversed().map((id) => [id, two.email]),
+    );
+    const revoking = { workspaceId, userId: two.id, revokeKeys: true };
+    await expect(accounts.members.removeMember(revoking, as(one))).rejects.toMatchObject({ code: 'insufficient_role' });
+    await remove(owner, one);
+    const { revokedKeys } = await accounts.members.removeMember(revoking, as(owner));
+    expect(revokedKeys.map(({ id }) => id).sort()).toEqual(ofTwo.toSorted());
+    expect(await validOf(two)).toEqual([]);
+    expect((await validOf(one)).map(({ id, creatorName }) => [id, creatorName])).toEqual([[ofOne, one.email]]);
+    const revoked = await accounts.audited(workspaceId, 'key.revoked');
+    expect(revoked.map(({ actor, targetId }) => [actor, targetId]).sort()).toEqual(
+      ofTwo.toSorted().map((id) => [`user:${owner.id}`, id]),
+    );
+
+    const viewer = await accounts.newUser({ workspaceId, role: Role.VIEWER });
+    const leaving = { workspaceId, userId: viewer.id, revokeKeys: true };
+    await expect(accounts.members.removeMember(leaving, as(viewer))).rejects.toMatchObject({
+      code: 'insufficient_role',
+    });
+    await remove(viewer, viewer);
+    const deleted = await accounts.newUser({ workspaceId, role: Role.DEVELOPER });
+    const ofDeleted = await create(deleted, Environment.LIVE);
+    const gone = await accounts.users.deleteUser({ id: deleted.id, revokeKeys: true });
+    expect(gone.revokedKeys.map(({ id }) => id)).toEqual([ofDeleted]);
+    expect((await accounts.keys.getKey({ workspaceId, id: ofDeleted })).key).toMatchObject({
+      createdBy: `user:${deleted.id}`,
+      creatorName: '',
+    });
   });
 
   test('the open invitations of a removed or demoted member are revoked, unless the new role may create them', async () => {

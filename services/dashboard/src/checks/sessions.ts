@@ -13,6 +13,7 @@ import {
   newHalfSession,
   newSession,
   newToken,
+  ownerOf,
   type Session,
   tokenHashOf,
   touchEveryMs,
@@ -37,8 +38,13 @@ export interface Sessions {
   /** Returns the session that awaits the second factor. Throws `not_signed_in` without such a session. */
   requireHalf(request: Request): Promise<Session>;
   /** Starts a session with a new token and ends the session that the browser sent, which prevents session fixation. */
-  begin(request: Request, response: PageResponse, user: Pick<User, 'id' | 'sessionGeneration'>): Promise<Session>;
-  beginHalf(request: Request, response: PageResponse, first: FirstStep): Promise<Session>;
+  begin(
+    request: Request,
+    response: PageResponse,
+    user: Pick<User, 'id' | 'sessionGeneration'>,
+    idToken?: string,
+  ): Promise<Session>;
+  beginHalf(request: Request, response: PageResponse, first: FirstStep, idToken?: string): Promise<Session>;
   /** Ends the session of this browser, if there is one. */
   end(request: Request, response: PageResponse): Promise<void>;
 }
@@ -50,10 +56,11 @@ export function createSessions(parts: {
   readonly store: SessionStore;
   readonly signIn: Pick<RpcClient<typeof SignInService>, 'checkSession'>;
   readonly rates: Pick<UserRates, 'takeUser'>;
-  readonly config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
+  readonly config: Pick<DashboardConfig, 'publicUrl' | 'trustedProxies' | 'oidc'>;
   readonly log: Logger;
 }): Sessions {
   const { store, signIn, rates, config, log } = parts;
+  const keepsIdToken = config.oidc?.endsSession ?? false;
   let reported = '';
   /**
    * Awaits a change of the store that may fail: the session can be used, or is refused, without it. A Redis that is full
@@ -82,14 +89,23 @@ export function createSessions(parts: {
     if (!session) throw new Refusal('not_signed_in');
     return { tokenHash, session };
   };
-  const put = async (request: Request, response: PageResponse, make: (start: Start) => Session) => {
+  const put = async (
+    request: Request,
+    response: PageResponse,
+    make: (start: Start) => Session,
+    given: string | undefined,
+  ) => {
     const before = tokenOf(request);
+    const previous = before !== undefined && keepsIdToken ? await store.find(tokenHashOf(before)) : undefined;
     if (before !== undefined) await store.remove(tokenHashOf(before));
-    const session = make({
+    const made = make({
       address: response.locals.client().address,
       userAgent: request.headers['user-agent'] ?? '',
       nowMs: Date.now(),
     });
+    // The session of the second step, or after a change of credentials, continues the previous one.
+    const continued = previous && ownerOf(previous) === ownerOf(made) ? previous.idToken : undefined;
+    const session = { ...made, ...(keepsIdToken ? { idToken: given ?? continued } : {}) };
     const token = newToken();
     await store.add(tokenHashOf(token), session);
     const maxAgeSeconds = Math.ceil((session.endsAtMs - session.createdAtMs) / 1000);
@@ -120,10 +136,10 @@ export function createSessions(parts: {
       if (session.challenge === '') throw new Refusal('not_signed_in');
       return session;
     },
-    begin: (request, response, { id, sessionGeneration }) =>
-      put(request, response, (start) => newSession(id, sessionGeneration, start)),
-    beginHalf: (request, response, { challenge, challengeUserId }) =>
-      put(request, response, (start) => newHalfSession({ challenge, challengeUserId }, start)),
+    begin: (request, response, { id, sessionGeneration }, idToken) =>
+      put(request, response, (start) => newSession(id, sessionGeneration, start), idToken),
+    beginHalf: (request, response, { challenge, challengeUserId }, idToken) =>
+      put(request, response, (start) => newHalfSession({ challenge, challengeUserId }, start), idToken),
     async end(request, response) {
       const token = tokenOf(request);
       if (token !== undefined) await store.remove(tokenHashOf(token));

@@ -18,6 +18,8 @@ export interface KeyDocument {
   readonly state: KeyState;
   readonly created_at: string | null;
   readonly created_by: string | null;
+  /** Name of the creator: email address, name of a key, or operator. null: unknown, or a deleted user. */
+  readonly created_by_name: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
   /** Time from which the API rejects a rolled key with api_key_expired. null: the key was not rolled. */
@@ -53,6 +55,7 @@ export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
     hint: key.hint,
     created_at: timeOf(key.createTime),
     created_by: key.createdBy || null,
+    created_by_name: key.creatorName || null,
     expires_at: timeOf(key.expireTime),
     revoked_at: timeOf(key.revokeTime),
     ends_at: timeOf(key.rollTime),

@@ -1,6 +1,7 @@
 import type { Invitation } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Role } from '@rms/roles';
+import type { Environment } from '@rms/tenant';
 import { roleOf } from '../checks/tenant.ts';
 import { timeOf } from './text.ts';
 
@@ -14,6 +15,14 @@ export interface MemberDocument {
   readonly has_second_factor: boolean;
   /** Disabled users cannot sign in. */
   readonly disabled: boolean;
+}
+
+/** Valid key that a member created. */
+export interface MemberKeyDocument {
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly environment: Environment;
 }
 
 export interface InvitationDocument {

@@ -4,6 +4,7 @@ export const failureTexts = {
   email_unverified:
     'the provider does not confirm the email address (claim email_verified); OIDC_EMAIL_TRUST accepts an absent claim',
   no_account: 'no account has the email address of the identity, or it has another identity of this provider',
+  workspace_full: 'the workspace of the invitation has reached its limit of members',
   denied: 'the provider refused it',
   client_refused: 'the provider refused the client; check OIDC_CLIENT_ID and OIDC_CLIENT_SECRET',
   expired: 'the browser has not started it, or did so too long ago',

@@ -11,6 +11,7 @@ import { readCookie, setCookie } from '../http/cookies.ts';
 import type { PageResponse } from '../http/locals.ts';
 import { cookieScope, ownOrigin } from '../http/own-origin.ts';
 import { Refusal } from '../http/refusal.ts';
+import type { SignOutOfProvider } from '../routes/endpoint.ts';
 import { settleSignIn } from '../routes/sign-in.ts';
 import { isClientRefused } from './client-authentication.ts';
 import { type FailureReason, failureTexts } from './failure.ts';
@@ -43,6 +44,10 @@ const browserSeconds = 12 * 3_600;
 const startPath = '/api/oidc/start';
 const callbackPath = '/api/oidc/callback';
 const maxNextLength = 500;
+const invitationForm = /^inv_\w{1,60}$/;
+/** Cookie of a browser in which a user has signed out: the next sign-in asks to choose an account. */
+const chooseCookie = 'rms_oidc_choose';
+const chooseSeconds = 30 * 24 * 3_600;
 const maxShownLength = 200;
 
 /** Failed sign-in with a known reason. */
@@ -61,14 +66,23 @@ class OidcFailure extends Error {
  *
  *   /api/oidc/start ──► provider ──► /api/oidc/callback ──► requested page
  *          └────────── failed ─────────────┴──► /sign-in?failed=<request ID>&reason=<reason>
+ *
+ * Returns the function that signs out.
  */
-export function mountOidc(app: Express, { config, oidc, provider, signIn, sessions, log }: Parts): void {
+export function mountOidc(app: Express, { config, oidc, provider, signIn, sessions, log }: Parts): SignOutOfProvider {
   const read = (request: Request) => parseBrowser(readCookie(request, cookie, cookieScope(request, config)));
   const remember = (request: Request, response: PageResponse, browser: Browser) => {
     // Lax, because another site redirects to the callback.
     const options = { ...cookieScope(request, config), maxAgeSeconds: browserSeconds, sameSite: 'Lax' } as const;
     response.append('Set-Cookie', setCookie(cookie, formatBrowser(browser), options));
   };
+  /** @param isChosen whether the next sign-in asks to choose an account */
+  const setChoice = (request: Request, response: PageResponse, isChosen: boolean) => {
+    const options = { ...cookieScope(request, config), maxAgeSeconds: isChosen ? chooseSeconds : 0 };
+    response.append('Set-Cookie', setCookie(chooseCookie, isChosen ? '1' : '', options));
+  };
+  const choosesAccount = (request: Request) =>
+    readCookie(request, chooseCookie, cookieScope(request, config)) !== undefined;
   const fail = (response: PageResponse, err: unknown, next: string, claims?: Claims) => {
     const { requestId } = response.locals;
     const reason = reasonOf(err);
@@ -88,12 +102,15 @@ export function mountOidc(app: Express, { config, oidc, provider, signIn, sessio
   };
 
   app.get(startPath, async (request: Request, response: PageResponse) => {
-    const next = ownPath(new URL(request.url, 'http://own').searchParams.get('next'));
+    const { searchParams } = new URL(request.url, 'http://own');
+    const next = ownPath(searchParams.get('next'));
+    const [invitation = ''] = invitationForm.exec(searchParams.get('invitation') ?? '') ?? [];
     const browser = read(request) ?? newBrowser();
-    const visit = newVisit({ ...provider.newChecks(), next });
+    const visit = newVisit({ ...provider.newChecks(), next, invitation });
     try {
       const state = stateOf(browser, visit);
-      const url = await provider.begin({ ...visit, state, redirectUri: ownOrigin(request, config) + callbackPath });
+      const redirectUri = ownOrigin(request, config) + callbackPath;
+      const url = await provider.begin({ ...visit, state, redirectUri, choosesAccount: choosesAccount(request) });
       remember(request, response, browser);
       response.redirect(302, url.href);
     } catch (err) {
@@ -112,26 +129,39 @@ export function mountOidc(app: Express, { config, oidc, provider, signIn, sessio
     if (browser.completed.includes(visit.id)) return response.redirect(302, next);
     let claims: Claims | undefined;
     try {
-      claims = await provider.finish(url, { ...visit, state });
+      const finished = await provider.finish(url, { ...visit, state });
+      claims = finished.claims;
       const { missing, ...identity } = identityOf(claims, oidc);
       const context = { requestId: response.locals.requestId, clientAddress: response.locals.client().address };
-      const { result } = await signIn.verifyIdentity(identity, { context });
-      const settled = await settleSignIn({ sessions, request, response }, result, 'sign_in_refused').catch((err) => {
+      const chosen = visit.invitation ? { invitationId: visit.invitation } : {};
+      const { result, workspaceId } = await signIn.verifyIdentity({ ...identity, ...chosen }, { context });
+      const call = { sessions, request, response };
+      const settled = await settleSignIn(call, result, 'sign_in_refused', finished.idToken).catch((err) => {
         throw err instanceof Refusal ? new OidcFailure(missing ?? 'no_account') : err;
       });
       remember(request, response, complete(browser, visit));
+      if (choosesAccount(request)) setChoice(request, response, false);
+      if (workspaceId) return response.redirect(302, `/w/${workspaceId}/live`);
       const secondFactor = `/sign-in?${new URLSearchParams({ step: 'second_factor', next })}`;
       response.redirect(302, settled.step === 'done' ? next : secondFactor);
     } catch (err) {
       fail(response, err, next, claims);
     }
   });
+
+  return async (request, response, { idToken }) => {
+    const returnTo = `${ownOrigin(request, config)}/sign-in`;
+    const url = oidc.endsSession && idToken ? await provider.endSession({ idToken, returnTo }) : undefined;
+    if (!url) setChoice(request, response, true);
+    return url;
+  };
 }
 
 function reasonOf(err: unknown): FailureReason {
   if (err instanceof OidcFailure) return err.reason;
   if (err instanceof AuthorizationResponseError) return 'denied';
   if (isClientRefused(err)) return 'client_refused';
+  if (err instanceof RmsError && err.code === 'conflict') return 'workspace_full';
   if (err instanceof RmsError && err.kind.httpStatus === 429) return 'too_many_attempts';
   return err instanceof RmsError && err.kind.retryable ? 'unavailable' : 'failed';
 }

@@ -6,6 +6,7 @@ import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   Configuration,
   calculatePKCECodeChallenge,
   clockTolerance,
@@ -15,6 +16,7 @@ import {
   fetchUserInfo,
   randomNonce,
   randomPKCECodeVerifier,
+  type ServerMetadata,
 } from 'openid-client';
 import type { OidcConfig } from '../config.ts';
 import { createClientAuthentication } from './client-authentication.ts';
@@ -29,12 +31,27 @@ export type Checks = Pick<Visit, 'nonce' | 'codeVerifier'>;
 export interface Provider {
   newChecks(): Checks;
   /** Returns the URL to redirect to. Throws `service_unavailable` if the provider is unreachable. */
-  begin(visit: Checks & { readonly redirectUri: string; readonly state: string }): Promise<URL>;
+  begin(
+    visit: Checks & {
+      readonly redirectUri: string;
+      readonly state: string;
+      /** Whether the user must choose an account, even if one is signed in at the provider. */
+      readonly choosesAccount: boolean;
+    },
+  ): Promise<URL>;
   /**
-   * Returns the claims of the ID token and, if they lack the email address or its verification, of UserInfo. Rejects
-   * unless the callback URL matches the visit and the ID token is valid.
+   * Returns the ID token, and its claims and, if they lack the email address or its verification, those of UserInfo.
+   * Rejects unless the callback URL matches the visit and the ID token is valid.
    */
-  finish(callbackUrl: URL, visit: Checks & { readonly state: string }): Promise<Claims>;
+  finish(callbackUrl: URL, visit: Checks & { readonly state: string }): Promise<Finished>;
+  /** Returns the URL that ends the session at the provider; undefined if the provider offers none or is unreachable. */
+  endSession(end: { readonly idToken: string; readonly returnTo: string }): Promise<URL | undefined>;
+}
+
+/** A sign-in that the provider has completed. */
+export interface Finished {
+  readonly claims: Claims;
+  readonly idToken: string;
 }
 
 /** Limits each request to the provider. */
@@ -106,21 +123,25 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
       authorizationCodeGrant(configuration, callbackUrl, checks),
     );
     const claims = tokens.claims();
-    if (!claims) throw new Error('the provider returned no ID token');
-    if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return claims;
+    const { id_token: idToken } = tokens;
+    if (!claims || idToken === undefined) throw new Error('the provider returned no ID token');
+    if (!lacksEmail(claims, config) || !configuration.serverMetadata().userinfo_endpoint) return { claims, idToken };
     try {
       // Rejects claims of another subject.
-      return mergeClaims(claims, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
+      const userInfo = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { claims: mergeClaims(claims, userInfo), idToken };
     } catch (err) {
       // A linked identity signs in without an email address.
       log.warn({ err, issuer }, 'could not read UserInfo of the OpenID Connect provider');
-      return claims;
+      return { claims, idToken };
     }
   };
   return {
     newChecks: () => ({ nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() }),
-    async begin({ redirectUri, state, nonce, codeVerifier }) {
-      return buildAuthorizationUrl(await discover(), {
+    async begin({ redirectUri, state, nonce, codeVerifier, choosesAccount }) {
+      const configuration = await discover();
+      return buildAuthorizationUrl(configuration, {
+        ...(choosesAccount ? { prompt: promptOf(configuration.serverMetadata()) } : {}),
         redirect_uri: redirectUri,
         scope,
         state,
@@ -131,7 +152,23 @@ export function createProvider(config: OidcConfig, log: Logger, nowMs = () => pe
     },
     finish: (callbackUrl, visit) =>
       withTimeout(finish(callbackUrl, visit), finishTimeoutMs, 'the OpenID Connect provider'),
+    async endSession({ idToken, returnTo }) {
+      try {
+        const configuration = await discover();
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+        return buildEndSessionUrl(configuration, { id_token_hint: idToken, post_logout_redirect_uri: returnTo });
+      } catch (err) {
+        log.warn({ err, issuer }, 'cannot end the session at the OpenID Connect provider');
+        return undefined;
+      }
+    },
   };
+}
+
+/** Returns the `prompt` that makes the user choose an account; `login` if the provider supports only that. */
+function promptOf({ prompt_values_supported: supported }: ServerMetadata): string {
+  const values = Array.isArray(supported) ? supported : [];
+  return !values.includes('select_account') && values.includes('login') ? 'login' : 'select_account';
 }
 
 /** Returns an error that names both issuers if the metadata have another one than OIDC_ISSUER. */

@@ -17,12 +17,17 @@ export interface Visit {
   readonly codeVerifier: string;
   /** Path of the page that the user wants to see. */
   readonly next: string;
+  /** ID of the invitation to accept; empty: none is chosen. */
+  readonly invitation: string;
 }
 
 const keyBytes = 32;
 const cookieForm = /^([\w-]{43})((?:\.[\w-]{22})*)$/;
 const maxCompleted = 5;
-const visitForm = z.strictObject({ id: z.string(), nonce: z.string(), codeVerifier: z.string(), next: z.string() });
+const visitForm = z.strictObject({
+  ...{ id: z.string(), nonce: z.string(), codeVerifier: z.string(), next: z.string() },
+  invitation: z.string().default(''),
+});
 const context = { purpose: 'single sign-on', id: 'state' };
 
 export function newBrowser(): Browser {

@@ -16,6 +16,7 @@ export const findInvitation = openEndpoint({
     const { invitation, workspaceName, userExists } = await backend.invitations.findInvitation(body, { context });
     if (!invitation?.expireTime) throw new Error('auth returned no invitation');
     return {
+      id: invitation.id,
       email: invitation.email,
       role: roleOf(invitation),
       workspace_name: workspaceName,

@@ -7,10 +7,22 @@ import type { Sessions, SignedIn } from '../checks/sessions.ts';
 import type { DashboardConfig } from '../config.ts';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
+import type { Session } from '../session/session.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { TailHub } from '../tail/tail-hub.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
+
+/**
+ * Signs out at the provider, after the session has ended. Returns the URL that the browser must open to end the session
+ * there. Returns undefined if OIDC_SIGN_OUT is not set, the session did not begin at the provider, or the provider
+ * offers no such URL; the next sign-in then asks to choose an account.
+ */
+export type SignOutOfProvider = (
+  request: Request,
+  response: PageResponse,
+  session: Pick<Session, 'idToken'>,
+) => Promise<URL | undefined>;
 
 /** Parts of every call. */
 export interface OpenCall<Query, Body> {
@@ -24,6 +36,8 @@ export interface OpenCall<Query, Body> {
   readonly backend: Backend;
   readonly sessions: Sessions;
   readonly store: SessionStore;
+  /** Undefined without single sign-on. */
+  readonly signOutOfProvider: SignOutOfProvider | undefined;
   /** Request ID, client address and actor, for RPC calls. */
   readonly context: CallContext;
   /** Returns a signal that aborts when the browser disconnects. For reads only: a change must complete anyway. */

@@ -23,6 +23,7 @@ import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listDeliveries } from './list-deliveries.ts';
 import { listKeys } from './list-keys.ts';
+import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
 import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
@@ -125,6 +126,7 @@ export const endpoints: readonly Endpoint[] = [
   deleteResource,
 
   listMembers,
+  listMemberKeys,
   updateMember,
   removeMember,
   listInvitations,

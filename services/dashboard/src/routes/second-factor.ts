@@ -23,7 +23,7 @@ function namedUri(uri: string, host: string): string {
   const named = new URL(uri);
   const issuer = `${named.searchParams.get('issuer')} (${host.replace(':', ' ')})`;
   // A colon separates the issuer from the account.
-  const account = decodeURIComponent(named.pathname).replace(/^\/*[^:]*:/, '');
+  const account = decodeURIComponent(named.pathname).split(':').slice(1).join(':');
   named.pathname = `/${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   named.searchParams.set('issuer', issuer);
   return named.href.replaceAll('+', '%20');

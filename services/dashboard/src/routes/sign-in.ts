@@ -50,12 +50,13 @@ export async function settleSignIn(
   { sessions, request, response }: Pick<OpenCall<unknown, unknown>, 'sessions' | 'request' | 'response'>,
   result: SignInResult | undefined,
   refusal: 'sign_in_refused' | 'code_refused',
+  idToken?: string,
 ): Promise<{ step: 'done' | 'second_factor' }> {
   if (result?.outcome === SignInOutcome.SECOND_FACTOR_REQUIRED) {
-    await sessions.beginHalf(request, response, result);
+    await sessions.beginHalf(request, response, result, idToken);
     return { step: 'second_factor' };
   }
   if (result?.outcome !== SignInOutcome.SIGNED_IN || !result.user) throw new Refusal(refusal);
-  await sessions.begin(request, response, result.user);
+  await sessions.begin(request, response, result.user, idToken);
   return { step: 'done' };
 }

@@ -32,14 +32,17 @@ export const updateMember = tenantEndpoint({
 });
 
 /**
- * Removes a member. The read permission suffices, because members may remove themselves; auth rejects everything else.
+ * Removes a member, and with `revoke_keys` revokes the keys that the member created. The read permission suffices,
+ * because members may remove themselves; auth rejects everything else.
  */
 export const removeMember = tenantEndpoint({
   access: 'members.read',
   method: 'delete',
   path: '/members/{id}',
-  async handle({ backend, tenant: { workspaceId }, param, context }) {
-    await backend.members.removeMember({ workspaceId, userId: param('id') }, { context });
+  query: z.strictObject({ revoke_keys: z.enum(['true', 'false']).default('false') }),
+  async handle({ backend, tenant: { workspaceId }, param, query, context }) {
+    const revokeKeys = query.revoke_keys === 'true';
+    await backend.members.removeMember({ workspaceId, userId: param('id'), revokeKeys }, { context });
     return undefined;
   },
 });

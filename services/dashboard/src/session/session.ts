@@ -25,6 +25,8 @@ export interface Session {
   /** Client address at sign-in. */
   readonly address: string;
   readonly userAgent: string;
+  /** ID token of the sign-in; set only if signing out ends the session at the OpenID Connect provider. */
+  readonly idToken?: string | undefined;
 }
 
 /** A session without requests for this long expires. */
@@ -50,6 +52,11 @@ export function newSession(userId: string, generation: bigint, start: Start): Se
 
 /** The result of the first step if a second factor is required. */
 export type FirstStep = Pick<Session, 'challenge' | 'challengeUserId'>;
+
+/** Returns the user to whom a session belongs, also while the second factor is pending. */
+export function ownerOf({ userId, challengeUserId }: Pick<Session, 'userId' | 'challengeUserId'>): string {
+  return userId || challengeUserId;
+}
 
 /** Creates a session for the second step. It grants access to that step only. */
 export function newHalfSession(first: FirstStep, start: Start): Session {

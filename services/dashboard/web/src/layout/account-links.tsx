@@ -12,9 +12,10 @@ export function AccountLinks() {
   const { workspace, environment } = useTenant();
   const navigate = useNavigate();
   const signOut = async () => {
-    await call('/api/account/sign-out', { method: 'POST' });
+    const atProvider = await call<{ url: string } | undefined>('/api/account/sign-out', { method: 'POST' });
     queryClient.clear();
-    await navigate({ to: '/sign-in' });
+    if (atProvider) location.assign(atProvider.url);
+    else await navigate({ to: '/sign-in' });
   };
   return (
     <div className="side-end">

@@ -2,13 +2,7 @@ import { defineEndpoint } from '../shared/endpoint.ts';
 import { checkId, oneResponse } from '../shared/single-object.ts';
 import { readHealth } from './read-health.ts';
 import { oneWebhookOf, toRateLimitMessage, toRetryPolicyMessage } from './webhook-json.ts';
-import {
-  defaultRateLimit,
-  defaultRetryPolicy,
-  oneWebhook,
-  updateWebhookBody,
-  webhookStatusMessages,
-} from './webhook-schemas.ts';
+import { oneWebhook, updateWebhookBody, webhookStatusMessages } from './webhook-schemas.ts';
 
 export const updateWebhook = defineEndpoint({
   method: 'patch',
@@ -35,10 +29,10 @@ export const updateWebhook = defineEndpoint({
         ...(url === undefined ? {} : { url }),
         ...(events === undefined ? {} : { events: { types: events } }),
         ...(status === undefined ? {} : { status: webhookStatusMessages[status] }),
-        ...(description === undefined ? {} : { description: description ?? '' }),
-        ...(ordered === undefined ? {} : { ordered: ordered ?? false }),
-        ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy ?? defaultRetryPolicy) }),
-        ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit ?? defaultRateLimit) }),
+        ...(description === undefined ? {} : { description }),
+        ...(ordered === undefined ? {} : { ordered }),
+        ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
+        ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
       },
       { context: context() },
     );

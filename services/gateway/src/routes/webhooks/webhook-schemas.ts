@@ -84,9 +84,6 @@ const retryPolicy = z
 
 export type RetryPolicyDocument = z.infer<typeof retryPolicy>;
 
-/** The retry policy of a new webhook. */
-export const defaultRetryPolicy: RetryPolicyDocument = { max_retries: 5, initial_delay: 60, max_delay: 43_200 };
-
 export const defaultMaxConcurrency = 32;
 
 const rateLimit = z
@@ -113,20 +110,13 @@ const rateLimitChange = rateLimit
   )
   .meta({ id: 'WebhookRateLimitChange', example: { requests_per_second: 10 } });
 
-/** The rate limit of a new webhook. */
-export const defaultRateLimit: RateLimitDocument = {
-  requests_per_second: null,
-  max_concurrency: defaultMaxConcurrency,
-};
-
 export type RateLimitChange = z.infer<typeof rateLimitChange>;
 
-/** Null means the value of a new webhook. */
 const settings = {
-  description: description.nullish(),
-  ordered: ordered.nullish(),
-  retry_policy: retryPolicy.nullish(),
-  rate_limit: rateLimitChange.nullish(),
+  description: description.optional(),
+  ordered: ordered.optional(),
+  retry_policy: retryPolicy.optional(),
+  rate_limit: rateLimitChange.optional(),
 };
 
 export const createWebhookBody = z

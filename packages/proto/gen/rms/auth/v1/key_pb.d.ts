@@ -126,6 +126,14 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
    * @generated from field: rms.auth.v1.KeyRefusal last_refusal = 17;
    */
   lastRefusal?: KeyRefusal | undefined;
+
+  /**
+   * Name of the creator: the email address of a user, the name of a key, the operator ("alice@laptop"). Set by
+   * GetKey, ListKeys and BatchFindKeys; empty: unknown, or deleted.
+   *
+   * @generated from field: string creator_name = 18;
+   */
+  creatorName: string;
 };
 
 /**

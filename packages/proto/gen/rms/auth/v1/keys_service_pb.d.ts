@@ -165,6 +165,13 @@ export declare type ListKeysRequest = Message<"rms.auth.v1.ListKeysRequest"> & {
    * @generated from field: string name_part = 8;
    */
   namePart: string;
+
+  /**
+   * Creator, as in Key.created_by; empty: any.
+   *
+   * @generated from field: string created_by = 9;
+   */
+  createdBy: string;
 };
 
 /**

@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Role } from "./user_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Key } from "./key_pb.js";
 
 /**
  * Describes the file rms/auth/v1/members_service.proto.
@@ -158,6 +159,13 @@ export declare type RemoveMemberRequest = Message<"rms.auth.v1.RemoveMemberReque
    * @generated from field: string user_id = 2;
    */
   userId: string;
+
+  /**
+   * Whether to revoke the valid keys that the member created in the workspace, in both environments.
+   *
+   * @generated from field: bool revoke_keys = 3;
+   */
+  revokeKeys: boolean;
 };
 
 /**
@@ -170,6 +178,10 @@ export declare const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest>;
  * @generated from message rms.auth.v1.RemoveMemberResponse
  */
 export declare type RemoveMemberResponse = Message<"rms.auth.v1.RemoveMemberResponse"> & {
+  /**
+   * @generated from field: repeated rms.auth.v1.Key revoked_keys = 1;
+   */
+  revokedKeys: Key[];
 };
 
 /**
@@ -202,7 +214,8 @@ export declare const MembersService: GenService<{
     output: typeof UpdateMemberResponseSchema;
   },
   /**
-   * Every member may remove themselves.
+   * Every member may remove themselves. Keys that the member created stay valid, unless they are revoked too, which
+   * requires a role that may change keys. Responds once every gateway rejects revoked keys.
    *
    * @generated from rpc rms.auth.v1.MembersService.RemoveMember
    */

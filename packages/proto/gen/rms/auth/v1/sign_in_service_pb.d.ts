@@ -169,6 +169,13 @@ export declare type VerifyIdentityRequest = Message<"rms.auth.v1.VerifyIdentityR
    * @generated from field: bool email_verified = 4;
    */
   emailVerified: boolean;
+
+  /**
+   * Invitation to accept if no user has the address. Empty: the only open invitation to it, if there is exactly one.
+   *
+   * @generated from field: string invitation_id = 5;
+   */
+  invitationId: string;
 };
 
 /**
@@ -185,6 +192,13 @@ export declare type VerifyIdentityResponse = Message<"rms.auth.v1.VerifyIdentity
    * @generated from field: rms.auth.v1.SignInResult result = 1;
    */
   result?: SignInResult | undefined;
+
+  /**
+   * Set if an invitation was accepted: the workspace that the user has joined.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
 };
 
 /**
@@ -309,7 +323,9 @@ export declare const SignInService: GenService<{
   },
   /**
    * Signs in with an OpenID Connect identity that the caller has verified. A known identity signs its user in. An
-   * unknown one is linked, once, to the user with its email address if the provider has verified that address.
+   * unknown one is linked, once, to the user with its email address if the provider has verified that address. If no
+   * user has the address, an open invitation to it is accepted: the user is created without a password. conflict: the
+   * workspace has reached its limit of members.
    *
    * @generated from rpc rms.auth.v1.SignInService.VerifyIdentity
    */

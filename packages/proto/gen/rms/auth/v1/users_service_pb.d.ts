@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Membership, Role, User } from "./user_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Key } from "./key_pb.js";
 
 /**
  * Describes the file rms/auth/v1/users_service.proto.
@@ -617,6 +618,14 @@ export declare type DeleteUserRequest = Message<"rms.auth.v1.DeleteUserRequest">
    * @generated from field: rms.auth.v1.Proof proof = 3;
    */
   proof?: Proof | undefined;
+
+  /**
+   * Whether to revoke the valid keys that the user created in the workspaces of which the user is a member. For
+   * operators.
+   *
+   * @generated from field: bool revoke_keys = 4;
+   */
+  revokeKeys: boolean;
 };
 
 /**
@@ -635,6 +644,11 @@ export declare type DeleteUserResponse = Message<"rms.auth.v1.DeleteUserResponse
    * @generated from field: rms.auth.v1.User user = 1;
    */
   user?: User | undefined;
+
+  /**
+   * @generated from field: repeated rms.auth.v1.Key revoked_keys = 2;
+   */
+  revokedKeys: Key[];
 };
 
 /**
@@ -817,7 +831,8 @@ export declare const UsersService: GenService<{
     output: typeof SetUserDisabledResponseSchema;
   },
   /**
-   * Deletes a user and ends all sessions. Operators can delete any user; a user can delete their own account with the
+   * Deletes a user and ends all sessions. Keys that the user created stay valid, unless they are revoked too. Operators
+   * can delete any user; a user can delete their own account with the
    * same proof of identity as for a new email address. The audit log and the user's objects are kept. conflict: the
    * user is the only owner of a workspace.
    *

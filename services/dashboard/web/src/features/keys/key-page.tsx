@@ -16,7 +16,7 @@ import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { useKey } from './key-queries.ts';
-import { isValid, KeyStateBadge } from './key-state.tsx';
+import { CreatorName, isValid, KeyStateBadge } from './key-state.tsx';
 import { RollKeyDialog } from './roll-key-dialog.tsx';
 import { ShowKeyDialog } from './show-key-dialog.tsx';
 
@@ -89,7 +89,7 @@ export function KeyPage() {
             ['ID', <CopyableId key="id" id={key.id} />],
             ['Scope', key.scope],
             ['Created', <Time key="created" at={key.created_at} />],
-            ['Created by', key.created_by ?? 'unknown'],
+            ['Created by', <CreatorName key="by" of={key} />],
             ['Expires', <Time key="expires" at={key.expires_at} />],
             ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
             ['Requests per window', keyLimitText(key.rate_limit_requests, limits)],

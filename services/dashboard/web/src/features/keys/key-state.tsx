@@ -30,6 +30,16 @@ export function KeyLink({ of: key }: { readonly of: Pick<KeyDocument, 'id' | 'na
   );
 }
 
+/** Name of the creator, with the ID as its title. */
+export function CreatorName({ of: key }: { readonly of: Pick<KeyDocument, 'created_by' | 'created_by_name'> }) {
+  const unknown = key.created_by?.startsWith('user:') ? 'Deleted user' : (key.created_by ?? 'Unknown');
+  return (
+    <span className="break" title={key.created_by ?? undefined}>
+      {key.created_by_name ?? unknown}
+    </span>
+  );
+}
+
 /** Returns whether the API accepts the key. */
 export function isValid({ state }: Pick<KeyDocument, 'state'>): boolean {
   return state === 'active' || state === 'rolled';

@@ -9,7 +9,7 @@ import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useKeys } from './key-queries.ts';
-import { expiryOf, KeyLink, KeyStateBadge, lastUseOf } from './key-state.tsx';
+import { CreatorName, expiryOf, KeyLink, KeyStateBadge, lastUseOf } from './key-state.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { ShowKeyDialog } from './show-key-dialog.tsx';
 
@@ -51,6 +51,7 @@ export function KeysPage() {
               { title: 'Key', cell: (key) => <code>{key.hint}</code> },
               { title: 'Scope', cell: (key) => key.scope },
               { title: 'Status', cell: (key) => <KeyStateBadge of={key} /> },
+              { title: 'Created by', cell: (key) => <CreatorName of={key} /> },
               { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
               { title: 'Last refused', cell: (key) => <Time at={key.last_refusal?.at ?? null} /> },
               { title: 'Expires', cell: (key) => <Time at={expiryOf(key)} /> },

@@ -8,6 +8,7 @@ const texts: Readonly<Record<FailureReason, string>> = {
   no_account:
     'No account can be signed in with your identity at the provider. Ask an administrator of your workspace for an ' +
     'invitation to the email address that you have there.',
+  workspace_full: 'The workspace has reached its limit of members. Ask an administrator of the workspace.',
   denied: 'The provider refused the sign-in.',
   client_refused:
     'The provider refused this dashboard, not you. Ask the administrator of this dashboard to check its registration.',

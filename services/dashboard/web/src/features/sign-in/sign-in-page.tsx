@@ -8,6 +8,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { failureText } from './failure-text.ts';
+import { signInOptions } from './sign-in-options.ts';
 
 interface Step {
   readonly step: 'done' | 'second_factor';
@@ -17,10 +18,7 @@ interface Step {
 export function SignInPage() {
   const { next, step: initialStep, failed, reason = '' } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
-  const options = useQuery({
-    queryKey: ['sign-in-options'],
-    queryFn: ({ signal }) => call<{ oidc: { name: string } | null }>('/api/sign-in/options', { signal }),
-  });
+  const options = useQuery(signInOptions);
   const [step, setStep] = useState<'password' | 'second_factor'>(
     initialStep === 'second_factor' ? 'second_factor' : 'password',
   );

@@ -10,8 +10,10 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { NewPasswordField } from '../account/new-password-field.tsx';
+import { signInOptions } from '../sign-in/sign-in-options.ts';
 
 interface FoundInvitation {
+  readonly id: string;
   readonly email: string;
   readonly role: string;
   readonly workspace_name: string;
@@ -28,6 +30,7 @@ export function InvitationPage() {
     retry: false,
   });
   const account = useQuery({ ...accountQuery, retry: false });
+  const options = useQuery(signInOptions);
   const join = useMutation({
     mutationFn: ({ path, body }: { path: string; body: object }) =>
       call<{ workspace_id: string }>(path, { method: 'POST', body }),
@@ -57,7 +60,7 @@ export function InvitationPage() {
       </CenteredPage>
     );
   }
-  const { workspace_name: workspace, role, email, user_exists: userExists } = invitation.data;
+  const { id, workspace_name: workspace, role, email, user_exists: userExists } = invitation.data;
   const title = `Join ${workspace}`;
   if (account.data) {
     return (
@@ -108,6 +111,14 @@ export function InvitationPage() {
         <Button type="submit" variant="main" busy={join.isPending}>
           Join
         </Button>
+        {options.data?.oidc ? (
+          <a
+            className={buttonClass()}
+            href={`/api/oidc/start?${new URLSearchParams({ next: '/invitation', invitation: id })}`}
+          >
+            Join with {options.data.oidc.name}
+          </a>
+        ) : null}
       </form>
     </CenteredPage>
   );

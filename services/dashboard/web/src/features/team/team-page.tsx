@@ -6,7 +6,6 @@ import { useMay, useRole, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -14,6 +13,7 @@ import { Time } from '../../ui/time.tsx';
 import { WaitingEmails } from '../alerts/waiting-emails.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { useInvitations, useMembers } from './member-queries.ts';
+import { RemoveMemberDialog } from './remove-member-dialog.tsx';
 
 export function TeamPage() {
   const { user } = useAccount();
@@ -23,10 +23,6 @@ export function TeamPage() {
   const [inviting, setInviting] = useState(false);
   const [removing, setRemoving] = useState<MemberDocument>();
   const change = useTenantChange(() => toast('Role changed.'));
-  const remove = useTenantChange(() => {
-    setRemoving(undefined);
-    toast('Member removed.');
-  });
   const mayRemove = (member: MemberDocument) =>
     member.user_id === user.id || mayChangeRole(role, member.role, undefined);
   return (
@@ -101,16 +97,11 @@ export function TeamPage() {
       {mayWrite ? <Invitations /> : null}
       {inviting ? <InviteDialog onClose={() => setInviting(false)} /> : null}
       {removing ? (
-        <Confirm
-          title={removing.user_id === user.id ? 'Leave this workspace?' : `Remove ${removing.email}?`}
-          action={removing.user_id === user.id ? 'Leave' : 'Remove'}
-          busy={remove.isPending}
-          error={remove.error}
+        <RemoveMemberDialog
+          member={removing}
+          isSelf={removing.user_id === user.id}
           onClose={() => setRemoving(undefined)}
-          onConfirm={() => remove.mutate({ method: 'DELETE', path: `/members/${removing.user_id}` })}
-        >
-          <p>Access to this workspace ends immediately. Keys that the member created stay valid.</p>
-        </Confirm>
+        />
       ) : null}
     </>
   );

@@ -1,4 +1,11 @@
-import { waitUntil } from '@rms/testkit';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
+import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
+import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
+import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
+import { createClient, loopbackOnly } from '@rms/rpc';
+import { localServices, startCommands, waitUntil } from '@rms/testkit';
 import { type Installation, newInstallation, npmStart, type Start } from './npm-start.ts';
 
 interface Account {
@@ -11,7 +18,10 @@ interface Timeline {
   readonly steps: readonly { readonly what: string }[];
 }
 
-describe('The dashboard of npm start', () => {
+/** The gRPC status UNAUTHENTICATED. */
+const unauthenticated = 16;
+
+describe('npm start', () => {
   let installation: Installation;
   let running: Start;
   let url: string;
@@ -26,7 +36,7 @@ describe('The dashboard of npm start', () => {
     installation?.remove();
   });
 
-  test('serves its pages, and signs the owner in with the printed login', async () => {
+  test('serves the pages of the dashboard, and signs the owner in with the printed login', async () => {
     const { password } = await running.ready();
     const page = await fetch(url);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -73,6 +83,33 @@ describe('The dashboard of npm start', () => {
       expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^responded ${status}\\b`)));
     }
     expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([200, 204, 404]));
+  });
+
+  test('serves gRPC only to callers that can read services.json; rms is one', async () => {
+    await running.ready();
+    const { auth, alerts, webhooks, resources, security } = localServices(installation.dataDir);
+    expect(statSync(join(installation.dataDir, 'services.json')).mode & 0o777).toBe(0o600);
+    const refused = { cause: { code: unauthenticated } };
+    const at = (target: string) => ({ target, timeoutMs: 60_000, security: loopbackOnly });
+    const users = createClient(UsersService, at(auth));
+    await expect(users.listUsers({ pageSize: 1 })).rejects.toMatchObject(refused);
+    const context = { actor: 'operator:alice@laptop' };
+    await expect(users.resetUser({ email: 'owner@localhost' }, { context })).rejects.toMatchObject(refused);
+    const secrets = createClient(SecretsService, at(alerts));
+    await expect(secrets.reencryptSecrets({})).rejects.toMatchObject(refused);
+    const lookup = createClient(LookupService, at(webhooks));
+    await expect(lookup.findWorkspaces({})).rejects.toMatchObject(refused);
+    const deletion = createClient(WorkspaceDeletionService, at(resources));
+    await expect(deletion.deleteContents({ workspaceId: 'ws_1' })).rejects.toMatchObject(refused);
+    for (const client of [users, secrets, lookup, deletion]) client.close();
+
+    const permitted = createClient(UsersService, { target: auth, timeoutMs: 60_000, security });
+    expect((await permitted.listUsers({ pageSize: 1 })).users).toHaveLength(1);
+    permitted.close();
+    const commands = startCommands();
+    const { code, stdout } = await commands.run(['users', 'list'], installation.env);
+    await commands.stop();
+    expect([code, stdout]).toEqual([0, expect.stringContaining('owner@localhost')]);
   });
 
   /** Signs in as owner@localhost. */
