@@ -58,7 +58,7 @@ describe('npm start', () => {
       return response.status === 204 ? undefined : response.json();
     };
     for (const number of [1, 2, 3]) {
-      const created = { name: `Resource ${number}`, type: null, metadata: {}, idempotency_key: `change-${number}` };
+      const created = { name: `Resource ${number}`, type: null, metadata: {} };
       const { id } = (await change('POST', '/resources', created)) as { id: string };
       await change('DELETE', `/resources/${id}`);
     }

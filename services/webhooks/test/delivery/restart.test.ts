@@ -79,7 +79,7 @@ describe('a restart with dead endpoints', () => {
     );
     expect(closed?.count).toBe(0);
     await query(
-      `update webhooks.endpoints set not_before = now() + interval '1 hour', next_due_at = now() + interval '1 hour'`,
+      `update webhooks.endpoints set not_before = now() + interval '100 seconds', next_due_at = now() + interval '100 seconds'`,
     );
     await start();
     const [beat] = await query<{ seen: Date }>('select max(seen_at) as seen from webhooks.instances');

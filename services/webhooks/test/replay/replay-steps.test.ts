@@ -20,7 +20,7 @@ describe('the steps of a replay', () => {
     const started = await scene.rms.deliveries.replayDeliveries({ ...replay, perSecond: 5 });
     const id = started.replay?.id ?? '';
     // From here on, the service does not pick up the replay.
-    await makeDueColumns(id, "now() + interval '1 hour'");
+    await makeDueColumns(id, "now() + interval '5 minutes'");
     const step = () =>
       inTransaction(pool, async (tx) => {
         await tx.query("update webhooks.replays set next_at = now() - interval '1 day' where id = $1", [id]);
@@ -32,7 +32,7 @@ describe('the steps of a replay', () => {
           [id],
         );
         expect(Number(rows[0]?.ms)).toBe(1_000);
-        await tx.query("update webhooks.replays set next_at = now() + interval '1 hour' where id = $1", [id]);
+        await tx.query("update webhooks.replays set next_at = now() + interval '5 minutes' where id = $1", [id]);
         return sent;
       });
     const skippedIds = async () =>
@@ -144,12 +144,12 @@ describe('the steps of a replay', () => {
       `insert into webhooks.replays (workspace_id, environment, id, webhook_id, statuses, since, until, per_second,
                                      status, total, created_by, next_at)
        select workspace_id, environment, id || n, webhook_id, statuses, since, until, per_second, 'running', total,
-              created_by, now() + interval '1 hour'
+              created_by, now() + interval '5 minutes'
          from webhooks.replays, generate_series(2, 20) as n where id = $1`,
       [first],
     );
     await pool.query(
-      "update webhooks.replays set status = 'running', next_at = now() + interval '1 hour' where id = $1",
+      "update webhooks.replays set status = 'running', next_at = now() + interval '5 minutes' where id = $1",
       [first],
     );
     await expect(start()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('20 running') });
