@@ -8,7 +8,7 @@ import { createWebhook } from './webhook.mjs';
 
 const publishers = 32;
 const limitMb = 300;
-/** Wait after the burst: idle database connections close after 10 s, and garbage is collected after 3 idle seconds. */
+/** Wait after the burst: idle database connections close after 10 s. */
 const settleMs = 15_000;
 /** The process tree is idle if it uses at most this share of a core for a second. */
 const idleShare = 0.1;

@@ -31,16 +31,20 @@ export interface DayPartitions {
   has(atMs: number, nowMs: number): boolean;
 }
 
-/** @param daysBack maximum age of a row when it is inserted, in days */
+/**
+ * @param options.daysBack maximum age of a row when it is inserted, in days
+ * @param options.expiryTime returns an SQL expression of the time by which partitions expire; default: the agreed time
+ */
 export function dayPartitions(
   schema: 'auth' | 'webhooks' | 'audit',
-  { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
+  {
+    daysBack,
+    daysAhead,
+    expiryTime = () => `${schema}.agreed_now()`,
+  }: { daysBack: number; daysAhead: number; expiryTime?: () => string },
 ): DayPartitions {
   const dayOf = (time: string) => `(${time} at time zone 'UTC')::date`;
   const today = dayOf('now()');
-  /** The audit log is dropped by `rms migrate`, which has no agreed clock and uses the earlier one of both clocks. */
-  const expiryTime = () =>
-    schema === 'audit' ? `least(now(), to_timestamp(${Date.now() / 1000}))` : `${schema}.agreed_now()`;
   const keptDays = (retentionDays: number) => Math.max(retentionDays, daysBack);
   return {
     async make(db) {

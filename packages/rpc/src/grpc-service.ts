@@ -82,7 +82,9 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     healthy = failure === undefined;
     if (healthy !== before) {
       if (healthy) log.info('ready');
-      else log.error({ err: failure?.reason }, 'not ready');
+      // Workers of a service that starts are not ready yet, for example while a consumer joins its group.
+      else if (before === undefined && !failure?.reason) log.info({ failing }, 'waiting for workers');
+      else log.error({ failing, err: failure?.reason }, 'not ready');
     }
     server?.health.set(healthy);
     probing = setTimeout(() => void probe(), probeEveryMs);
@@ -146,10 +148,10 @@ function rounded(durationMs: number): number {
   return Math.round(durationMs * 100) / 100;
 }
 
-/** Failing checks or workers, and the reason. */
+/** A failing check and the reason, or failing workers, which log their own errors. */
 interface Failure {
   readonly names: readonly string[];
-  readonly reason: unknown;
+  readonly reason?: unknown;
 }
 
 async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failure | undefined> {
@@ -164,6 +166,5 @@ async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failu
 }
 
 function idleWorkers(names: readonly string[]): Failure | undefined {
-  if (names.length === 0) return undefined;
-  return { names, reason: new Error(`failing workers: ${names.join(', ')}`) };
+  return names.length === 0 ? undefined : { names };
 }

@@ -18,7 +18,10 @@ import { throttles } from './sign-in/throttle.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Creates the worker that deletes expired rows and late rows of deleted workspaces, and creates and drops the daily partitions of the request log, and creates the monthly partitions of the audit log. */
+/**
+ * Creates the worker that deletes expired rows and late rows of deleted workspaces. It also creates and drops the daily
+ * partitions of the request log, and creates the monthly partitions of the audit log.
+ */
 export function createHousekeeping(parts: {
   pool: Pool;
   log: Logger;
