@@ -25,20 +25,21 @@ function createClient({ isFlaky, batches }: Behavior) {
   } as unknown as EachBatchPayload;
   const createConsumer = () => {
     const listeners = new Map<string, ((event: object) => void)[]>();
-    const emit = (name: string, event: object) => {
-      for (const listener of listeners.get(name) ?? []) listener(event);
+    const emit = (name: string, payload: object) => {
+      for (const listener of listeners.get(name) ?? []) listener({ payload });
     };
     let isConnected = true;
     const fetchAll = async (eachBatch: (payload: EachBatchPayload) => Promise<void>) => {
       for (let done = 0; isConnected && done < batches; done += 1) {
-        emit('fetch', {});
+        emit('fetching', { nodeId: 0 });
+        emit('fetch', { nodeId: 0 });
         await eachBatch(payload);
         await wait();
       }
-      if (isConnected) emit('crash', { payload: { error: new Error('it crashed') } });
+      if (isConnected) emit('crash', { error: new Error('it crashed') });
     };
     return {
-      events: { GROUP_JOIN: 'join', CRASH: 'crash', FETCH: 'fetch' },
+      events: { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetching', FETCH: 'fetch' },
       on: (name: string, listener: (event: object) => void) => {
         listeners.set(name, [...(listeners.get(name) ?? []), listener]);
       },
