@@ -51,7 +51,7 @@ describe('a step', () => {
   });
 
   test('keeps the tracestate and the flag random of its trace, and starts a trace without them', () => {
-    const { spans } = traceInto('always_on');
+    const { spans } = traceInto('parentbased_always_on');
     const trace = '0af7651916cd43dd8448eb211c80319c';
     for (const flags of ['03', '02']) {
       const traceparent = `00-${trace}-b7ad6b7169203331-${flags}`;
