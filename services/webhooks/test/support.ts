@@ -159,8 +159,14 @@ export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
   return { key: event.resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': event.id } };
 }
 
-/** Makes an event of a tenant like the resources service. */
+/** Sequences of the latest events of resources, by tenant and ID. */
+const sequences = new Map<string, bigint>();
+
+/** Makes an event of a tenant like the resources service. The events of a resource are numbered in the order of the calls. */
 export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thing', resourceId = newId('res')) {
+  const resource = `${tenant.workspaceId} ${tenant.environment} ${resourceId}`;
+  const sequence = (sequences.get(resource) ?? 0n) + 1n;
+  sequences.set(resource, sequence);
   const id = newId('evt');
   const now = new Date();
   const object = { id: resourceId, type: 'resource', status: 'active', name };
@@ -170,7 +176,7 @@ export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thin
     type,
     ...tenant,
     resourceId,
-    sequence: 1n,
+    sequence,
     createTime: timestampFromDate(now),
     requestId: newId('req'),
     body,

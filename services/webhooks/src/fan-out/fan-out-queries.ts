@@ -80,9 +80,9 @@ function storingEvents(
                       as position, tenants.webhooks, tenants.is_deferred
           from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
                       $15::text[], $16::bytea[], $17::timestamptz[], $18::integer[], $19::bigint[],
-                      $25::text[]) with ordinality
+                      $25::text[], $26::text[]) with ordinality
             as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  bus_partition, bus_offset, actor, ordinal)
+                  bus_partition, bus_offset, actor, tracestate, ordinal)
           join webhooks.feeds as f using (workspace_id, environment)
           join tenants using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
@@ -93,9 +93,10 @@ function storingEvents(
          where f.workspace_id = last.workspace_id and f.environment = last.environment
       ), stored as (
         insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at, bus_partition, bus_offset, actor, stored_at)
+                                     traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
+                                     stored_at)
         select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at, bus_partition, bus_offset, actor, now()
+               created_at, bus_partition, bus_offset, actor, tracestate, now()
           from incoming
       ), loads as (
         -- For each event, the most deliveries that it and the earlier events of its tenant may have.
@@ -135,6 +136,7 @@ function storingEvents(
       ids.at(-1),
       deliveriesPerStatement,
       events.map(({ actor }) => actor),
+      events.map(({ tracestate }) => tracestate || null),
     ],
   };
 }
@@ -159,6 +161,6 @@ function feedsLock(events: readonly ResourceEvent[]): Statement {
   };
 }
 
-function toJobEvent({ traceparent, body }: ResourceEvent): JobEvent {
-  return { traceparent, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+function toJobEvent({ traceparent, tracestate, body }: ResourceEvent): JobEvent {
+  return { traceparent, tracestate, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
 }

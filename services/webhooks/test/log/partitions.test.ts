@@ -119,6 +119,7 @@ function noonOf(offset: number): number {
 
 test('a day is kept while one of its deliveries is queued, also after a redelivery from the log', async () => {
   const database = await testDatabase([migrations]);
+  database.breaks(['positions'], 'drops the days of its events');
   try {
     const { pool } = database;
     const tenant = newTenant();
@@ -144,6 +145,7 @@ test('a day is kept while one of its deliveries is queued, also after a redelive
 
 test('a day is kept while one of its events is deferred, also until its fan-out is complete', async () => {
   const database = await testDatabase([migrations]);
+  database.breaks(['positions'], 'drops the days of its events');
   try {
     const { pool } = database;
     const tenant = newTenant();
@@ -166,6 +168,7 @@ test('a day is kept while one of its events is deferred, also until its fan-out 
 
 test('a day is kept if one of its deliveries is redelivered while it is being dropped', async () => {
   const database = await testDatabase([migrations]);
+  database.breaks(['positions'], 'drops the days of its events');
   const { pool } = database;
   const redelivering = await pool.connect();
   try {
