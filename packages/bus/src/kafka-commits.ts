@@ -28,7 +28,8 @@ export function createCommits(log: Logger, metadata: (partition: number) => stri
     const { commitOffsetsIfNecessary, uncommittedOffsets } = payloads.at(-1) as Handled;
     const topics = uncommittedOffsets().topics.map(({ topic, partitions }) => ({
       topic,
-      partitions: partitions.map((offset) => ({ ...offset, metadata: metadata(offset.partition) })),
+      // The partitions of kafkajs are strings here.
+      partitions: partitions.map((offset) => ({ ...offset, metadata: metadata(Number(offset.partition)) })),
     }));
     await commitOffsetsIfNecessary({ topics }).catch((err: unknown) => log.debug({ err }, 'offset commit failed'));
     return payloads.map(() => undefined);
