@@ -30,11 +30,13 @@ create table webhooks.losses (
 -- of feeds rise by 1,000,000, so that a reader whose position belongs to the lost state sees a gap. Feeds follow when they
 -- are read or written, because there may be many.
 create table webhooks.feed_epoch (
-  single   boolean primary key default true check (single),
-  epoch    integer not null,
-  began_at timestamptz not null
+  single          boolean primary key default true check (single),
+  epoch           integer not null,
+  began_at        timestamptz not null,
+  -- Workspaces with smaller IDs are older than the epoch.
+  first_workspace text collate "C" not null
 ) with (fillfactor = 10);
-insert into webhooks.feed_epoch (epoch, began_at) values (0, now());
+insert into webhooks.feed_epoch (epoch, began_at, first_workspace) values (0, now(), '');
 
 -- The epoch of last_position.
 alter table webhooks.feeds add column epoch integer not null default 0;

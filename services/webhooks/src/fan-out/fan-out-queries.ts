@@ -5,7 +5,7 @@ import { fromEnvironmentMessage } from '@rms/tenant';
 import type { Capacity } from '../delivery/schedule/scheduler.ts';
 import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
-import { currentEpoch, feedEnd, newFeedEnd } from '../feed/feed-end.ts';
+import { feedEnd, newFeedEnd } from '../feed/feed-end.ts';
 import type { Arrival } from './arrival.ts';
 import {
   type CreatedRow,
@@ -166,10 +166,12 @@ function feedsLock(events: readonly ResourceEvent[]): Statement {
     name: 'feeds-lock',
     text: `
       insert into webhooks.feeds as f (workspace_id, environment, last_position, epoch)
-      select workspace_id, environment, ${newFeedEnd('workspace_id')}, ${currentEpoch}
-        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal) order by ordinal
+      select workspace_id, environment, ${newFeedEnd('workspace_id', 'current')}, current.epoch
+        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal)
+        join webhooks.feed_epoch as current on current.single
+       order by ordinal
           on conflict (workspace_id, environment) do update
-         set last_position = ${feedEnd('f')}, epoch = ${currentEpoch}`,
+         set last_position = ${feedEnd('f', 'excluded.epoch')}, epoch = excluded.epoch`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
   };
 }

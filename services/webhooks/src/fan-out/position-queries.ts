@@ -117,7 +117,7 @@ export async function movePosition(
         insert into webhooks.losses (topic, bus_partition, from_offset, to_offset, records, reason, found_at)
         select $1, $2, $6::bigint, $7::bigint, $7::bigint - $6::bigint, $5, now() from moved where $5::text is not null
       ), begun as (
-        update webhooks.feed_epoch set epoch = $8::integer + 1, began_at = now()
+        update webhooks.feed_epoch set epoch = $8::integer + 1, began_at = now(), first_workspace = webhooks.first_id('ws', now())
          where single and epoch <= $8 and exists (select from moved)
         returning epoch
       )
