@@ -33,18 +33,22 @@ export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 export const webhooksDatabase = () => testDatabase([audit, migrations]);
 
 /**
- * Starts the real service on a real database and the in-process bus. Webhooks may call loopback. The instance creates
- * its own database and drops it when it stops, unless `given` is set.
+ * Starts the real service on a real database and, unless `bus` is set, the in-process bus. Webhooks may call loopback.
+ * The instance creates its own database and drops it when it stops, unless `given` is set.
  */
 export async function startWebhooks(
   overrides: Partial<WebhooksConfig> = {},
-  { given, log = silent, hasAlerts = true }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean } = {},
+  {
+    given,
+    log = silent,
+    hasAlerts = true,
+    bus = createInProcessBus({ log }),
+  }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean; bus?: EventBus } = {},
 ) {
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
   const pool = testPool(connection);
   const keyedPool = testPool({ ...connection, max: 4, plans: 'kept' });
-  const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
     port: 0,
@@ -87,7 +91,7 @@ export async function startWebhooks(
   /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
-    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
+    bus.publish({ topic: config.topic, partition: 0, records }, AbortSignal.timeout(60_000));
   /** Consumes dead letters until stopped. */
   const takeDeadLetters = () => {
     const abort = new AbortController();
