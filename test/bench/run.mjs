@@ -11,6 +11,7 @@ const benchmarks = [
   'requests',
   'protection',
   'lists',
+  'names',
   'deliveries',
   'engine',
   'isolation',
