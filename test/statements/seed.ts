@@ -92,6 +92,7 @@ const special: Readonly<Record<string, string>> = {
   'alerts.incidents.closed_at': `case when g % 100 = 0 then null else now() - g * interval '5 minutes' end`,
   'auth.mail_requests.leased_until': `'-infinity'`,
   'alerts.outside_recipients.asked_at': `now() - g * interval '1 second'`,
+  'auth.request_counts.workspace_id': tenant('g - 1'),
   'auth.plans.name': `'plan_' || g`,
   'auth.workspaces.id': tenant('g - 1'),
   'alerts.watches.workspace_id': tenant('g - 1'),
@@ -165,6 +166,7 @@ function expressionOf({ schema, name: table }: Table, column: Column): string {
   const { name, type, allowed, unique, nullable } = column;
   const given = special[`${schema}.${table}.${name}`];
   if (given !== undefined) return given;
+  if (table === 'clock' && name === 'single') return 'true';
   if (name === 'workspace_id' && fewPerWorkspace.has(`${schema}.${table}`)) return tenant('g / 1000');
   if (name === 'workspace_id')
     return `case when g <= ${rowsOfBigWorkspace} then '${bigWorkspace}' else ${tenant('g % 1000 + 1')} end`;
