@@ -94,6 +94,7 @@ const special: Readonly<Record<string, string>> = {
   'alerts.outside_recipients.asked_at': `now() - g * interval '1 second'`,
   'auth.plans.name': `'plan_' || g`,
   'auth.workspaces.id': tenant('g - 1'),
+  'auth.request_counts.workspace_id': tenant('g - 1'),
   'alerts.watches.workspace_id': tenant('g - 1'),
   'alerts.rules.workspace_id': tenant('g - 1'),
   'resources.resource_counts.workspace_id': tenant('g / 30'),
