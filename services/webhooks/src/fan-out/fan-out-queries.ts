@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { inOneRoundTrip, type Pool, type Statement } from '@rms/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage, type Tenant } from '@rms/tenant';
 import type { Capacity } from '../delivery/schedule/scheduler.ts';
 import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
@@ -27,6 +27,28 @@ const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
 export interface FannedOut extends NewDeliveries {
   /** IDs of the events that are stored, but whose deliveries are not; see deferred-queries.ts. */
   readonly deferred: string[];
+  /** Tenants whose events are not stored, because they have parked records that must be stored first. */
+  readonly parked: Tenant[];
+}
+
+export interface FanOutOptions {
+  readonly freeCapacity: Capacity;
+  /** Whether to defer all events. */
+  readonly defer: boolean;
+  /** Whether the events are those of parked records. Others are not stored while their tenant has parked records. */
+  readonly areParked?: boolean;
+}
+
+/** Statements to run in one transaction, and how to read their results. */
+export interface FanOutStatements {
+  readonly statements: readonly Statement[];
+  readonly read: (results: readonly { readonly rows: unknown[] }[]) => FannedOut;
+}
+
+/** Stores events in one round trip and one transaction; see {@link fanOutStatements}. */
+export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: FanOutOptions): Promise<FannedOut> {
+  const { statements, read } = fanOutStatements(arrivals, options);
+  return read(await inOneRoundTrip(pool, statements));
 }
 
 /**
@@ -37,27 +59,33 @@ export interface FannedOut extends NewDeliveries {
  * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
  * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
  * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
- * @param defer whether to defer all events
+ *
+ * Events of a tenant with parked records are not stored, because those must be stored first.
  */
-export async function fanOut(
-  pool: Pool,
-  arrivals: readonly Arrival[],
-  { freeCapacity, defer }: { freeCapacity: Capacity; defer: boolean },
-): Promise<FannedOut> {
+export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const leasedAtMs = performance.now();
-  const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, freeCapacity, defer)];
-  const results = await inOneRoundTrip(pool, statements);
-  const rows: (CreatedRow & { deferred: string[] | null })[] = results.at(-1)?.rows ?? [];
-  return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: rows[0]?.deferred ?? [] };
+  return {
+    statements: [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)],
+    read(results) {
+      const rows = (results.at(-1)?.rows ?? []) as (CreatedRow & FirstRow)[];
+      const { deferred, parked } = rows[0] ?? {};
+      return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: deferred ?? [], parked: parked ?? [] };
+    },
+  };
+}
+
+/** The further columns of the first row; null in all others. */
+interface FirstRow {
+  readonly deferred: string[] | null;
+  readonly parked: Tenant[] | null;
 }
 
 function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
-  freeCapacity: Capacity,
-  defer: boolean,
+  { freeCapacity, defer, areParked = false }: FanOutOptions,
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
@@ -68,7 +96,11 @@ function storingEvents(
         select workspace_id, environment, size.webhooks,
                $20::boolean or size.webhooks > $21
                  or exists (select from webhooks.deferred_events as d
-                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred
+                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred,
+               not $26::boolean
+                 and exists (select from webhooks.dead_letters as l
+                              where l.parked and l.workspace_id = t.workspace_id
+                                and l.environment = t.environment) as is_parked
           from (select distinct * from unnest($8::text[], $9::text[]) as t (workspace_id, environment)) as t
          cross join lateral (
                select count(*) as webhooks from (
@@ -86,7 +118,8 @@ function storingEvents(
           join webhooks.feeds as f using (workspace_id, environment)
           join tenants using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
-         where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+         where not tenants.is_parked
+           and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
           from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
@@ -114,7 +147,11 @@ function storingEvents(
       ), deferring as (
         insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
         select * from deferred
-      ), ${deliveryCtes('immediate', 'true', { deferred: "(select coalesce(array_agg(id), '{}') from deferred)" })}`,
+      ), ${deliveryCtes('immediate', 'true', {
+        deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
+        parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
+                    from tenants where is_parked)`,
+      })}`,
     values: [
       ...deliveryCteValues(freeCapacity),
       events.map(({ workspaceId }) => workspaceId),
@@ -135,6 +172,7 @@ function storingEvents(
       ids.at(-1),
       deliveriesPerStatement,
       events.map(({ actor }) => actor),
+      areParked,
     ],
   };
 }

@@ -12,13 +12,12 @@ import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
-import { createEventStore } from './event-store.ts';
+import { createEventStore, type Unstored } from './event-store.ts';
 
 export interface FanOutParts {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
-  readonly deadLetterTopic: string;
   readonly group: string;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
@@ -28,65 +27,59 @@ export interface FanOutParts {
   readonly log: Logger;
 }
 
-interface Refusals {
-  /** The errors of events that PostgreSQL rejected, by event ID. */
-  readonly refused: ReadonlyMap<string, Error>;
-}
+/** The records of a batch, in order. */
+type Batch = readonly (Arrival | DeadLetter)[];
 
+/** The reason why a batch must be delivered again. */
 interface Failure {
   readonly failure: unknown;
 }
 
 /**
  * Creates the worker that turns bus events into deliveries. Concurrent batches of different partitions share a
- * statement. The consumer offset is committed after the database commit, and after records that cannot be processed
- * were published to the dead-letter topic:
+ * statement. The consumer offset is committed after the database commits: of the events, and of the records that could
+ * not be stored as events, which are kept as dead letters.
  *
- *   batch ──► store events ──► publish dead letters ──► commit offset
- *     ▲             │ database down     │ bus down
- *     └─────────────┴───────────────────┘ batch is redelivered; events already stored have no effect
+ *   batch ──► store events ──► keep dead letters ──► commit offset
+ *     ▲             │ database down     │ database down
+ *     └─────────────┴───────────────────┘ batch is redelivered; records already stored have no effect
  */
 export function createFanOut(parts: FanOutParts): Worker {
-  const { pool, bus, topic, deadLetterTopic, group, engine, watchers, deferred, time, metrics, log } = parts;
-  const publishDeadLetters = createDeadLetters({ bus, topic: deadLetterTopic, source: topic, metrics, log });
+  const { pool, bus, topic, group, engine, watchers, deferred, time, metrics, log } = parts;
+  const keepDeadLetters = createDeadLetters({ pool, topic, metrics, log });
   const store = createEventStore({ pool, engine, watchers, deferred, time, metrics });
 
-  /** A batch fails if one of its events could not be stored. The other events of the batch are stored. */
+  /** A batch fails if one of its records could not be stored. The other records of the batch are stored. */
   const storeTogether = coalesce(
-    async (batches: Arrival[][]): Promise<(Refusals | Failure)[]> => {
-      const { refused, failed } = await store(unique(batches.flat()));
-      return batches.map((arrivals) => {
-        const first = arrivals.find(({ event }) => failed.has(event.id));
-        return first ? { failure: failed.get(first.event.id) } : { refused };
-      });
+    async (batches: Batch[]): Promise<(Failure | undefined)[]> => {
+      const unstored = await store(unique(batches.flatMap(arrivalsOf)));
+      const failures = batches.map((batch) => failureOf(batch, unstored));
+      const letters = batches.map((batch, i) => (failures[i] ? [] : lettersOf(batch, unstored)));
+      try {
+        await keepDeadLetters(letters.flat());
+        return failures;
+      } catch (failure) {
+        return failures.map((before, i) => before ?? (letters[i]?.length ? { failure } : undefined));
+      }
     },
     { maxInFlight: 1, maxBatch: 32 },
   );
 
-  const storeTraced = async (arrivals: Arrival[]): Promise<Refusals> => {
-    const spans = startConsumerSpans(topic, group, arrivals);
+  const handle = async (records: readonly ConsumedRecord[]) => {
+    const nowMs = await time.fresh();
+    const batch: Batch = records.map((record) => {
+      const event = decode(record, nowMs);
+      return isDead(event) ? event : { record, event };
+    });
+    const spans = startConsumerSpans(topic, group, arrivalsOf(batch));
     try {
-      const stored = await inSpans(spans, () => storeTogether(arrivals));
-      if ('failure' in stored) throw stored.failure;
+      const failed = await inSpans(spans, () => storeTogether(batch));
+      if (failed) throw failed.failure;
       endSpans(spans);
-      return stored;
     } catch (error) {
       endSpans(spans, error);
       throw error;
     }
-  };
-
-  const handle = async (records: readonly ConsumedRecord[], signal: AbortSignal) => {
-    const nowMs = await time.fresh();
-    const decoded = records.map((record) => ({ record, event: decode(record, nowMs) }));
-    const arrivals = decoded.flatMap(({ record, event }) => (isDead(event) ? [] : { record, event }));
-    const { refused } = arrivals.length > 0 ? await storeTraced(arrivals) : { refused: new Map<string, Error>() };
-    const dead = decoded.flatMap(({ record, event }): DeadLetter | [] => {
-      if (isDead(event)) return event;
-      const refusal = refused.get(event.id);
-      return refusal ? { record, reason: 'refused', detail: refusal.message } : [];
-    });
-    if (dead.length > 0) await publishDeadLetters(dead, signal);
   };
 
   return {
@@ -97,7 +90,7 @@ export function createFanOut(parts: FanOutParts): Worker {
       const onBatch = async (records: readonly ConsumedRecord[], lost: AbortSignal) => {
         const partition = records[0]?.partition ?? 0;
         try {
-          await handle(records, lost);
+          await handle(records);
           stuck.delete(partition);
           if (stuck.size === 0) health?.working();
         } catch (error) {
@@ -115,6 +108,33 @@ export function createFanOut(parts: FanOutParts): Worker {
       return bus.consume({ topic, group, onBatch, onJoined, onLost: () => metrics.losses.inc() }, signal);
     },
   };
+}
+
+function isArrival(one: Arrival | DeadLetter): one is Arrival {
+  return !isDead(one);
+}
+
+function arrivalsOf(batch: Batch): Arrival[] {
+  return batch.filter(isArrival);
+}
+
+function failureOf(batch: Batch, { failed }: Unstored): Failure | undefined {
+  const first = arrivalsOf(batch).find(({ event }) => failed.has(event.id));
+  return first && { failure: failed.get(first.event.id) };
+}
+
+/** Returns the records of a batch that are not stored as events. */
+function lettersOf(batch: Batch, { refused, parked }: Unstored): DeadLetter[] {
+  return batch.flatMap((one) => {
+    if (!isArrival(one)) return one;
+    const { id } = one.event;
+    if (refused.has(id)) return { ...one, reason: 'refused', detail: messageOf(refused.get(id)) };
+    return parked.has(id) ? { ...one, reason: 'failed', detail: messageOf(parked.get(id)) } : [];
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Removes duplicates, because a statement must not contain the same event twice. */
