@@ -3,8 +3,18 @@ import pg from 'pg';
 
 /** Rows per table. */
 export const rowsPerTable = 100_000;
-/** Rows of tables that stay small: only operators create plans, and a few instances run. */
-const smallTables: Readonly<Record<string, number>> = { plans: 100, instances: 10 };
+/**
+ * Rows of tables that stay small: only operators create plans, a few instances run, and a topic has few partitions.
+ * Tables with a column `single` have one row; the one of `feed_epoch` exists.
+ */
+const smallTables: Readonly<Record<string, number>> = {
+  plans: 100,
+  instances: 10,
+  positions: 64,
+  losses: 100,
+  clock: 1,
+  feed_epoch: 0,
+};
 /** Rows of each table that belong to {@link bigWorkspace}; the others belong to a thousand workspaces. */
 const rowsOfBigWorkspace = 50_000;
 
@@ -159,6 +169,7 @@ function expressionOf({ schema, name: table }: Table, column: Column): string {
   if (name === 'workspace_id')
     return `case when g <= ${rowsOfBigWorkspace} then '${bigWorkspace}' else ${tenant('g % 1000 + 1')} end`;
   if (name === 'environment') return `'live'`;
+  if (name === 'single') return 'true';
   if (name === 'webhook_id' && !unique)
     return `case when g % 2 = 0 then '${bigWebhook}' else ${id('wh', 'g % 1000 + 2')} end`;
   if (name === 'id' && type === 'text') return idOf(schema, table);

@@ -1,3 +1,4 @@
+import { eventRetentionMs } from '@rms/bus';
 import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
@@ -114,9 +115,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
   const deferred = createDeferredFanOut({ pool: keyedPool, engine, time, metrics, log });
-  const bound = { pool: keyedPool, bus, topic, group, engine, watchers, deferred, time, metrics, log };
-  const fanOut = createFanOut(bound);
-  const parkedRecords = createParkedRecords({ pool, engine, watchers, deferred, time, log });
+  const { retentionDays } = config;
+  const topics = { bus, topic, group, retentionDays };
+  const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, time, metrics, log });
+  const parkedRecords = createParkedRecords({ pool, engine, watchers, deferred, time, retentionDays, log });
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
   const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, parkedRecords, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
@@ -205,7 +207,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       usage.start();
       tally.start();
       await bus.start([
-        { topic, partitions, replication },
+        { topic, partitions, replication, retentionMs: eventRetentionMs },
         { topic: config.noticeTopic, partitions: 1, replication },
       ]);
     },

@@ -34,8 +34,8 @@ export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 export const webhooksDatabase = () => testDatabase([audit, migrations]);
 
 /**
- * Starts the real service on a real database and the in-process bus. Webhooks may call loopback. The instance creates
- * its own database and drops it when it stops, unless `given` is set.
+ * Starts the real service on a real database and, unless `bus` is set, the in-process bus. Webhooks may call loopback.
+ * The instance creates its own database and drops it when it stops, unless `given` is set.
  */
 export async function startWebhooks(
   overrides: Partial<WebhooksConfig> = {},
@@ -92,7 +92,7 @@ export async function startWebhooks(
   /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
-    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
+    bus.publish({ topic: config.topic, partition: 0, records }, AbortSignal.timeout(60_000));
   /** Returns the dead letters of a workspace, or those without a workspace. */
   const readDeadLetters = async (workspaceId = '') => {
     const page = await deadLetters.listDeadLetters({ workspaceId, pageSize: 1_000 });

@@ -1,6 +1,6 @@
 import { createLogger } from '@rms/logging';
 import { turnLoop } from '@rms/testkit';
-import type { EachBatchPayload, Kafka } from 'kafkajs';
+import type { Admin, EachBatchPayload, Kafka } from 'kafkajs';
 import { consumeFromKafka } from '../../src/kafka-consumer.ts';
 
 const log = createLogger({ name: 'bus', level: 'silent' });
@@ -71,7 +71,8 @@ test.each([
   const subscription = { topic: 't', group: 'g', onBatch };
   const { listeners, bytesPerTurn } = await turnLoop(async (signal) => {
     // Consumers are restarted by the supervisor.
-    while (!signal.aborted) await consumeFromKafka(kafka, subscription, 1, signal, log).catch(wait);
+    while (!signal.aborted)
+      await consumeFromKafka({ kafka, admin: {} as Admin, log }, subscription, 1, signal).catch(wait);
   });
   expect(handled()).toBeGreaterThan(10_000);
   expect(listeners).toBe(0);

@@ -6,6 +6,7 @@ import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { type Environment, environmentOf, type Tenant } from '@rms/tenant';
 import { tenantsOf } from '../tenants-of.ts';
 import type { DeadLetter, DeadReason } from './decode.ts';
+import { type HandledRange, positionCtes, positionValues } from './position-queries.ts';
 
 /** The tenant of a dead letter; both are empty if the record does not contain a valid tenant. */
 export interface LetterTenant {
@@ -36,15 +37,21 @@ export function letterTenantOf(event: ResourceEvent | undefined): LetterTenant {
 }
 
 /**
- * Inserts records of a topic in their order. Records that are stored already are skipped. The statement uses no other
- * table, and returns the inserted rows.
+ * Inserts records of a topic in their order, and advances the positions of `ranges` in the same commit; see
+ * {@link positionCtes}. Skips records that are stored already, and records of partitions that are behind. The statement
+ * uses no other tables. Returns one {@link InsertedRow}.
  */
-export function insertingLetters(topic: string, letters: readonly DeadLetter[]): Statement {
+export function insertingLetters(
+  topic: string,
+  letters: readonly DeadLetter[],
+  ranges: readonly HandledRange[] = [],
+): Statement {
   const tenants = letters.map(({ event }) => letterTenantOf(event));
   const keys = letters.map(({ record }) => Buffer.from(record.key));
   return {
     name: 'dead-letters-insert',
     text: `
+      with ${positionCtes(12)}, inserted as (
       insert into webhooks.dead_letters (workspace_id, environment, digest, topic, bus_partition, bus_offset, key,
                                          value, headers, parked, reason, error)
       select workspace_id, environment, digest, $1, bus_partition, bus_offset, key, value, headers, reason = 'failed',
@@ -53,10 +60,14 @@ export function insertingLetters(topic: string, letters: readonly DeadLetter[]):
                     $9::json[], $10::text[], $11::text[]) with ordinality
           as r (workspace_id, environment, digest, bus_partition, bus_offset, key, value, headers, reason, error,
                 ordinal)
+       where bus_partition not in (select bus_partition from behind)
        order by ordinal
           on conflict (workspace_id, environment, digest) do nothing
       returning workspace_id as "workspaceId", environment, reason, error, bus_partition as partition,
-                bus_offset as "offset"`,
+                bus_offset::text as "offset"
+      )
+      select (select array_agg(bus_partition) from behind) as behind,
+             (select jsonb_agg(to_jsonb(inserted)) from inserted) as inserted`,
     values: [
       topic,
       tenants.map(({ workspaceId }) => workspaceId),
@@ -69,11 +80,19 @@ export function insertingLetters(topic: string, letters: readonly DeadLetter[]):
       letters.map(({ record }) => JSON.stringify(record.headers)),
       letters.map(({ reason }) => reason),
       letters.map(({ detail }) => toErrorText(detail)),
+      ...positionValues({ topic, ranges }),
     ],
   };
 }
 
-/** A row that {@link insertingLetters} inserted. */
+/** Result of {@link insertingLetters}. */
+export interface InsertedRow {
+  /** Partitions whose position is before their range; null if there are none. */
+  readonly behind: number[] | null;
+  readonly inserted: InsertedLetter[] | null;
+}
+
+/** A dead letter that was inserted. */
 export interface InsertedLetter extends LetterTenant {
   readonly reason: DeadReason;
   readonly error: string;

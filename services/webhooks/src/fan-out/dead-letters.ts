@@ -1,8 +1,10 @@
+import type { BatchRange } from '@rms/bus';
 import { inOneRoundTrip, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { WebhooksMetrics } from '../metrics.ts';
-import { type InsertedLetter, insertingLetters, readLetterBytes } from './dead-letter-queries.ts';
+import { type InsertedLetter, type InsertedRow, insertingLetters, readLetterBytes } from './dead-letter-queries.ts';
 import type { DeadLetter } from './decode.ts';
+import { advancePositions } from './position-queries.ts';
 
 export interface DeadLetterParts {
   readonly pool: Pool;
@@ -20,23 +22,31 @@ export const maxLetterBytes = 8 * 1024 ** 3;
 const statementBytes = 4 * 1024 * 1024;
 
 /**
- * Creates a function that keeps records in webhooks.dead_letters. It resolves when they are committed. A record that
- * arrives again changes nothing. Rejects if the table has reached its maximum size: its partition then waits, so that
- * no record is lost.
+ * Creates a function that keeps records in webhooks.dead_letters, and advances the positions of their ranges in the same
+ * commit. It resolves to the partitions whose stored position is before their range: their records are not kept. A record
+ * that arrives again changes nothing. Rejects if the table has reached its maximum size: the partitions of the records
+ * then wait, so that none is lost.
  */
 export function createDeadLetters({ pool, topic, metrics, log, maxBytes = maxLetterBytes }: DeadLetterParts) {
-  return async (letters: readonly DeadLetter[]): Promise<void> => {
-    if (letters.length === 0) return;
+  return async (letters: readonly DeadLetter[], ranges: readonly BatchRange[]): Promise<readonly number[]> => {
+    if (letters.length === 0) return ranges.length === 0 ? [] : advancePositions(pool, topic, ranges);
     const bytes = await readLetterBytes(pool);
     if (bytes >= maxBytes) {
       throw new Error(
         `webhooks.dead_letters has ${bytes} of at most ${maxBytes} bytes, so the partitions of further dead letters wait`,
       );
     }
-    for (const batch of batchesOf(letters)) {
-      const [inserted] = await inOneRoundTrip(pool, [insertingLetters(topic, batch)]);
-      report(batch, (inserted?.rows ?? []) as InsertedLetter[]);
+    const all = new Set<number>();
+    const batches = batchesOf(letters);
+    for (const [i, batch] of batches.entries()) {
+      // The positions advance with the last statement.
+      const handled = ranges.map((range) => ({ range, advances: i === batches.length - 1 }));
+      const [result] = await inOneRoundTrip(pool, [insertingLetters(topic, batch, handled)]);
+      const [row] = (result?.rows ?? []) as InsertedRow[];
+      report(batch, row?.inserted ?? []);
+      for (const partition of row?.behind ?? []) all.add(partition);
     }
+    return [...all];
   };
 
   function report(batch: readonly DeadLetter[], inserted: readonly InsertedLetter[]): void {

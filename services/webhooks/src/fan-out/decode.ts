@@ -6,9 +6,9 @@ import { environmentOf } from '@rms/tenant';
 import { logPartitions } from '../log/partitions.ts';
 
 /**
- * The reason why a record is not stored as an event: its bytes cannot be decoded, required fields are missing, no
- * partition exists for its time, PostgreSQL rejects its content, or the events of its tenant cannot be stored. A retry
- * changes only the last one.
+ * The reason why a record is not stored as an event: its bytes cannot be decoded, required fields are missing, it is older
+ * than the retention or in the future, PostgreSQL rejects its content, or the events of its tenant cannot be stored. A
+ * retry changes only the last one.
  */
 export type DeadReason = (typeof deadReasons)[number];
 export const deadReasons = ['unreadable', 'incomplete', 'out_of_time', 'refused', 'failed'] as const;
@@ -24,9 +24,10 @@ export interface DeadLetter {
 
 /**
  * Decodes a record to an event, or to a dead letter with the reason.
- * @param nowMs the time of the database, which determines the existing partitions
+ * @param nowMs the time of the database
+ * @param retentionDays retention of events
  */
-export function decode(record: ConsumedRecord, nowMs: number): ResourceEvent | DeadLetter {
+export function decode(record: ConsumedRecord, nowMs: number, retentionDays: number): ResourceEvent | DeadLetter {
   let event: ResourceEvent;
   try {
     event = fromBinary(ResourceEventSchema, record.value);
@@ -35,7 +36,7 @@ export function decode(record: ConsumedRecord, nowMs: number): ResourceEvent | D
   }
   const missing = missingOf(event);
   if (missing) return { record, event, reason: 'incomplete', detail: `the event has no ${missing}` };
-  if (!logPartitions.has(idTime(event.id), nowMs)) {
+  if (!logPartitions.accepts(idTime(event.id), nowMs, retentionDays)) {
     return { record, event, reason: 'out_of_time', detail: 'the event is too old or in the future' };
   }
   return event;

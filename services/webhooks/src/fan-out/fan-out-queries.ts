@@ -5,6 +5,7 @@ import { fromEnvironmentMessage, type Tenant } from '@rms/tenant';
 import type { Capacity } from '../delivery/schedule/scheduler.ts';
 import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
+import { feedEnd, newFeedEnd } from '../feed/feed-end.ts';
 import type { Arrival } from './arrival.ts';
 import {
   type CreatedRow,
@@ -14,6 +15,7 @@ import {
   type NewDeliveries,
   toNewDeliveries,
 } from './delivery-ctes.ts';
+import { type HandledRanges, positionCtes, positionValues } from './position-queries.ts';
 
 /** Events of a tenant with more webhooks are always deferred. Bounds the rows that the statement reads per event. */
 const webhooksPerStatement = 500;
@@ -29,12 +31,16 @@ export interface FannedOut extends NewDeliveries {
   readonly deferred: string[];
   /** Tenants whose events are not stored, because they have parked records that must be stored first. */
   readonly parked: Tenant[];
+  /** Partitions whose stored position is before their range. Their events are not stored. */
+  readonly behind: readonly number[];
 }
 
 export interface FanOutOptions {
   readonly freeCapacity: Capacity;
   /** Whether to defer all events. */
   readonly defer: boolean;
+  /** The ranges of the arrivals in their topic, at most one per partition; undefined on a bus without positions. */
+  readonly handled?: HandledRanges;
   /** Whether the events are those of parked records. Others are not stored while their tenant has parked records. */
   readonly areParked?: boolean;
 }
@@ -60,7 +66,8 @@ export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: 
  * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
  * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
  *
- * Events of a tenant with parked records are not stored, because those must be stored first.
+ * Advances the positions of `handled` in the same commit; see {@link positionCtes}. If a tenant has parked records, its
+ * events are not stored, because those must be stored first, and no position advances.
  */
 export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
   const events = arrivals.map(({ event }) => event);
@@ -70,8 +77,9 @@ export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOp
     statements: [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)],
     read(results) {
       const rows = (results.at(-1)?.rows ?? []) as (CreatedRow & FirstRow)[];
-      const { deferred, parked } = rows[0] ?? {};
-      return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: deferred ?? [], parked: parked ?? [] };
+      const { deferred, parked, behind } = rows[0] ?? {};
+      const created = toNewDeliveries(rows, jobEvents, leasedAtMs);
+      return { ...created, deferred: deferred ?? [], parked: parked ?? [], behind: behind ?? [] };
     },
   };
 }
@@ -80,12 +88,13 @@ export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOp
 interface FirstRow {
   readonly deferred: string[] | null;
   readonly parked: Tenant[] | null;
+  readonly behind: number[] | null;
 }
 
 function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
-  { freeCapacity, defer, areParked = false }: FanOutOptions,
+  { freeCapacity, defer, areParked = false, handled = { topic: '', ranges: [] } }: FanOutOptions,
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
@@ -107,7 +116,7 @@ function storingEvents(
                  select from webhooks.webhooks as w
                   where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
                ) as size
-      ), incoming as (
+      ), ${positionCtes(27, 'not exists (select from tenants where is_parked)')}, incoming as (
         select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
                       as position, tenants.webhooks, tenants.is_deferred
           from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
@@ -120,6 +129,7 @@ function storingEvents(
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
          where not tenants.is_parked
            and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+           and e.bus_partition not in (select bus_partition from behind)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
           from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
@@ -151,6 +161,7 @@ function storingEvents(
         deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
         parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
                     from tenants where is_parked)`,
+        behind: '(select array_agg(bus_partition) from behind)',
       })}`,
     values: [
       ...deliveryCteValues(freeCapacity),
@@ -173,6 +184,7 @@ function storingEvents(
       deliveriesPerStatement,
       events.map(({ actor }) => actor),
       areParked,
+      ...positionValues(handled),
     ],
   };
 }
@@ -180,7 +192,7 @@ function storingEvents(
 /**
  * Locks the feeds of the events' tenants until the commit, so that positions become visible in order and without gaps.
  * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
- * locked in sorted order, so that two instances cannot deadlock.
+ * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one.
  */
 function feedsLock(events: readonly ResourceEvent[]): Statement {
   const tenants = [
@@ -189,10 +201,13 @@ function feedsLock(events: readonly ResourceEvent[]): Statement {
   return {
     name: 'feeds-lock',
     text: `
-      insert into webhooks.feeds as f (workspace_id, environment, last_position)
-      select workspace_id, environment, 0
-        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal) order by ordinal
-          on conflict (workspace_id, environment) do update set last_position = f.last_position`,
+      insert into webhooks.feeds as f (workspace_id, environment, last_position, epoch)
+      select workspace_id, environment, ${newFeedEnd('workspace_id', 'current')}, current.epoch
+        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal)
+        join webhooks.feed_epoch as current on current.single
+       order by ordinal
+          on conflict (workspace_id, environment) do update
+         set last_position = ${feedEnd('f', 'excluded.epoch')}, epoch = excluded.epoch`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
   };
 }

@@ -1,9 +1,11 @@
 import { createWakeableSleep } from '@rms/async';
 import { type DatabaseTime, inTransaction, isRefusal, type Pool } from '@rms/db';
+import { idTime } from '@rms/ids';
 import type { Logger } from '@rms/logging';
 import type { Worker } from '@rms/service';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
+import { logPartitions } from '../log/partitions.ts';
 import type { Arrival } from './arrival.ts';
 import { createCooldowns } from './cooldowns.ts';
 import {
@@ -28,6 +30,8 @@ export interface ParkedRecordsParts {
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly deferred: Pick<DeferredFanOut, 'wake'>;
   readonly time: Pick<DatabaseTime, 'fresh'>;
+  /** Retention of events: older ones cannot be stored. */
+  readonly retentionDays: number;
   readonly log: Logger;
 }
 
@@ -110,7 +114,7 @@ async function storeSome(
       if (letters.length === 0) return undefined;
       const arrivals: { readonly id: string; readonly arrival: Arrival }[] = [];
       for (const { id, record } of letters) {
-        const decoded = decode(record, nowMs);
+        const decoded = decode(record, nowMs, parts.retentionDays);
         const event = isDead(decoded) ? decoded.event : decoded;
         const owner = letterTenantOf(event);
         if (owner.workspaceId !== tenant.workspaceId || owner.environment !== tenant.environment) {
@@ -120,6 +124,11 @@ async function storeSome(
       }
       const stored = [...new Map(arrivals.map(({ arrival }) => [arrival.event.id, arrival])).values()];
       if (stored.length > 0) {
+        await logPartitions.makeFor(
+          tx,
+          stored.map(({ event }) => idTime(event.id)),
+          nowMs,
+        );
         const options = { freeCapacity: parts.engine.freeCapacity(), defer: true, areParked: true };
         for (const statement of fanOutStatements(stored, options).statements) await tx.query(statement);
         await deleteLetters(

@@ -9,6 +9,8 @@ import { deleteExpiredLetters } from '../../src/fan-out/dead-letter-queries.ts';
 import { createDeadLetters } from '../../src/fan-out/dead-letters.ts';
 import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from '../support.ts';
 
+const dayMs = 24 * 3_600_000;
+
 describe('a record that cannot be processed', () => {
   let rms: Webhooks;
   let receiver: Receiver;
@@ -58,13 +60,26 @@ describe('a record that cannot be processed', () => {
     ['has no workspace', 'incomplete', { workspaceId: '' }],
     ['has no environment', 'incomplete', { environment: Environment.UNSPECIFIED }],
     ['has no body', 'incomplete', { body: Buffer.alloc(0) }],
-    ['is older than the log', 'out_of_time', { id: newId('evt', Date.now() - 30 * 24 * 3_600_000) }],
+    ['is older than the log', 'out_of_time', { id: newId('evt', Date.now() - 30 * dayMs) }],
+    ['is in the future', 'out_of_time', { id: newId('evt', Date.now() + 8 * dayMs) }],
   ])('becomes a dead letter if it %s: %s', async (_, reason, wrong) => {
     const tenant = await subscribed();
     await rms.publish(Object.assign(newEvent(tenant), wrong), newEvent(tenant));
     await rms.settled(tenant, 1);
     const letters = [...(await rms.readDeadLetters()), ...(await rms.readDeadLetters(tenant.workspaceId))];
     expect(letters.map((letter) => letter.reason)).toEqual([reason]);
+  });
+
+  test('is no event that has waited for weeks, but less than LOG_RETENTION_DAYS: it is stored and delivered', async () => {
+    const tenant = await subscribed();
+    const events = [9, 20, 29.9].map((days) =>
+      Object.assign(newEvent(tenant), { id: newId('evt', Date.now() - days * dayMs) }),
+    );
+    await rms.publish(...events, newEvent(tenant));
+    const log = await rms.settled(tenant, 4);
+    expect(log.every(({ status }) => status === DeliveryStatus.DELIVERED)).toBe(true);
+    expect(log.map(({ eventId }) => eventId)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
+    expect(await rms.readDeadLetters(tenant.workspaceId)).toEqual([]);
   });
 
   test('is isolated if PostgreSQL rejects its content, and all other records are delivered once', async () => {
@@ -119,7 +134,7 @@ describe('a record that cannot be processed', () => {
       metrics: { deadLetters: new Counter({ name: 'test', help: 'test', labelNames: ['reason'], registers: [] }) },
     });
     const record = { key: '', value: Buffer.from([0xff]), headers: {}, partition: 0, offset: '0' };
-    await expect(keep([{ record, reason: 'unreadable', detail: '' }])).rejects.toThrow('of at most 1 bytes');
+    await expect(keep([{ record, reason: 'unreadable', detail: '' }], [])).rejects.toThrow('of at most 1 bytes');
     expect(await rms.readDeadLetters()).toEqual([]);
   });
 
