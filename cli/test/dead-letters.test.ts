@@ -10,14 +10,7 @@ describe('rms dead-letters', () => {
   test('lists records that could not be stored, and replays them', async () => {
     expect((await services.json('dead-letters', 'list')).data).toEqual([]);
     const workspaceId = await services.createWorkspace();
-    await services.database.query(
-      `insert into webhooks.dead_letters (workspace_id, environment, digest, topic, bus_partition, bus_offset, key, value,
-                                          headers, parked, reason, error)
-       select workspace_id, environment, sha256(value), 'rms.resource-events.v1', 2, 7, 'res_1', value,
-              '{"event-id": "evt_1"}', false, 'refused', 'too long'
-         from (values ('', '', '\\xff00'::bytea), ($1, 'live', '\\xff01'::bytea)) as v (workspace_id, environment, value)`,
-      [workspaceId],
-    );
+    await services.insertDeadLetters(workspaceId);
     const { data } = await services.json('dead-letters', 'list');
     expect(data).toMatchObject([
       { state: 'kept', reason: 'refused', workspace_id: null, environment: null, value_base64: '/wA=' },
