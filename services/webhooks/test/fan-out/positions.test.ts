@@ -87,7 +87,7 @@ describe('the stored positions of the fan-out', () => {
     await pool.query(insertingLetters(topic, [{ ...parked, record }]));
     const stored = await store(tenant, [range(0, 0n, 1n)]);
     expect(stored).toMatchObject({ parked: [tenantOf(tenant)], behind: [] });
-    expect(await positions()).toEqual({ 0: [0n, null] });
+    expect(await positions()).toEqual({ 0: [0n, undefined] });
     expect(await newest(tenant)).toBe(0n);
   });
 
