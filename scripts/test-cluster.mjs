@@ -1,4 +1,4 @@
-// npm run test:cluster [-- arguments of vitest]: installs the chart in the cluster of KUBECONFIG and tests it.
+// npm run test:cluster [-- arguments of jest]: installs the chart in the cluster of KUBECONFIG and tests it.
 //
 //   IMAGE               an image that the cluster can use; if unset, the image is built (npm run image) and loaded
 //   IMAGE_LOAD          command that loads an image into the cluster; the name is appended: "kind load docker-image"
@@ -24,7 +24,7 @@ try {
   prepare({ development: true });
   checkCluster();
   process.env.IMAGE ||= buildImage();
-  run = await runTests(['-i', ...process.argv.slice(2)], { config: 'test/cluster/vitest.config.mjs' });
+  run = await runTests(['-i', ...process.argv.slice(2)], { config: 'test/cluster/jest.config.mjs' });
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;
   process.exit(cannotRun('cluster', error.message));

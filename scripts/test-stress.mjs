@@ -1,6 +1,6 @@
-// npm run test:stress [-- PATTERN|PROJECT …] [--times N] [--load] [vitest's options]: repeats the fast tier, or the chosen
+// npm run test:stress [-- PATTERN|PROJECT …] [--times N] [--load] [jest's options]: repeats the fast tier, or the chosen
 // test files, in random order, to find tests that depend on load, order or time. Each run prints the seed of its order
-// (--sequence.seed). Prints the tests that failed, with how often they failed, and the total as the last line,
+// (--seed). Prints the tests that failed, with how often they failed, and the total as the last line,
 // "N passed, N failed".
 //
 //   --times N   number of runs, default 3
@@ -25,7 +25,7 @@ let passed = 0;
 let failed = 0;
 for (let run = 1; run <= times; run += 1) {
   const startedAtMs = performance.now();
-  const done = await runTests([...args, '--sequence.shuffle.files']);
+  const done = await runTests([...args, '--shuffle']);
   const result = summary(done);
   passed += result.passed;
   failed += Math.max(result.failures, result.failed ? 1 : 0);

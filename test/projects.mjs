@@ -5,19 +5,20 @@ import { basename, join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 
 /**
- * Suites of the complete tier that vitest runs. The folder of a test determines its tier: test files in a folder with
+ * Suites of the complete tier that jest runs. The folder of a test determines its tier: test files in a folder with
  * the name of a suite, at the root (test/faults) or in a workspace (packages/bus/test/stores), belong to that suite. All
  * other test files are the fast tier.
  */
 export const suites = ['stores', 'faults', 'browser', 'traces', 'snippets'];
 
-/** Folders of the fast tier: every workspace with tests, and the black-box tests of the API. */
+/** Folders of the fast tier: every workspace with tests, the black-box tests of the API, and the test runner. */
 export const fastFolders = [
   ...childrenOf('packages').filter(hasTests),
   ...childrenOf('services').filter(hasTests),
   'cli',
   'standalone',
   'test/api',
+  'test/runner',
 ];
 
 /**

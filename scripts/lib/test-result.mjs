@@ -41,10 +41,10 @@ export function summary({ result, status, leftovers }) {
 
 /** Returns the names of the failed tests, and of the files that failed without a failed test. */
 export function failedTests({ files }) {
-  return files.flatMap(({ name, state, tests }) => {
+  return files.flatMap(({ name, errors, tests }) => {
     const failed = tests.filter((test) => test.state === 'failed');
     if (failed.length > 0) return failed.map(({ titles }) => `${name}: ${titles.join(' ')}`);
-    return ['passed', 'skipped'].includes(state) ? [] : [name];
+    return errors.length > 0 ? [name] : [];
   });
 }
 

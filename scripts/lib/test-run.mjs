@@ -14,17 +14,21 @@ const workers = { fast: 4, suite: 2 };
 /** Free space that the file system in memory needs, so that a run does not fill it. */
 const memoryBytes = 4 * 1024 ** 3;
 
-/** Options of vitest whose value is the next argument. */
-const withValue = ['-t', '--testNamePattern', '--bail', '--maxWorkers', '--reporter', '--sequence.seed'];
+/** Options of jest whose value is the next argument. */
+const withValue = ['-t', '--testNamePattern', '--bail', '-w', '--maxWorkers', '--seed', '--shard'];
+
+/** Options of this script, with the variable that the configuration of jest reads. */
+const ownOptions = { '--isolate': 'TEST_ISOLATE', '--shuffle': 'TEST_SHUFFLE' };
 
 /**
- * Runs vitest with `args`: parts of file paths, names of projects, options of vitest, and -i for a single worker.
+ * Runs jest with `args`: parts of file paths, names of projects, options of jest, --isolate for a process per file, and
+ * --shuffle for files in random order.
  * Without a path or project, runs the projects of the fast tier. All files that tests create are in one temporary
  * folder. Afterwards, kills the processes that still use the folder, and removes it.
- * Resolves to `{result, status, leftovers, interrupted}`: the report (test-reporter.mjs), vitest's exit code, lines that
+ * Resolves to `{result, status, leftovers, interrupted}`: the report (test/runner/reporter.mjs), jest's exit code, lines that
  * name killed processes, and whether a signal interrupted the run.
  */
-export async function runTests(args, { config = 'vitest.config.mjs' } = {}) {
+export async function runTests(args, { config = 'jest.config.mjs' } = {}) {
   const folder = mkdtempSync(join(folderOfRuns(), 'rms-test-run-'));
   const [servers, temporary, report] = ['servers', 'tmp', 'result.json'].map((name) => join(folder, name));
   for (const path of [servers, temporary]) mkdirSync(path);
@@ -32,20 +36,20 @@ export async function runTests(args, { config = 'vitest.config.mjs' } = {}) {
   for (const path of [folder, servers, temporary]) chmodSync(path, 0o711);
   const stopServers = provideServers(servers);
   let interrupted = false;
-  let vitest;
-  // A terminal sends Ctrl-C to vitest as well. This process waits until vitest ends, then stops the servers.
+  let jest;
+  // A terminal sends Ctrl-C to jest as well. This process waits until jest ends, then stops the servers.
   const onInterrupt = () => {
     interrupted = true;
   };
   const onTerminate = () => {
     interrupted = true;
-    vitest?.kill('SIGTERM');
+    jest?.kill('SIGTERM');
   };
   process.on('SIGINT', onInterrupt);
   process.on('SIGTERM', onTerminate);
   try {
-    const command = vitestCommand(args, config);
-    vitest = spawn(process.execPath, command.args, {
+    const command = jestCommand(args, config);
+    jest = spawn(process.execPath, command.args, {
       cwd: root,
       env: {
         ...process.env,
@@ -58,7 +62,7 @@ export async function runTests(args, { config = 'vitest.config.mjs' } = {}) {
       // stdout is for the summary.
       stdio: ['inherit', 2, 'inherit'],
     });
-    const [code] = await once(vitest, 'exit');
+    const [code] = await once(jest, 'exit');
     return { status: code ?? 1, result: readReport(report), interrupted, leftovers: await end() };
   } finally {
     process.off('SIGINT', onInterrupt);
@@ -72,20 +76,19 @@ export async function runTests(args, { config = 'vitest.config.mjs' } = {}) {
   }
 }
 
-function vitestCommand(args, config) {
+function jestCommand(args, config) {
   const chosen = args.filter((arg) => projects.has(arg));
-  const rest = args.filter((arg) => !projects.has(arg));
+  const rest = args.filter((arg) => !projects.has(arg) && !(arg in ownOptions));
   const hasPath = rest.some((arg, index) => !arg.startsWith('-') && !withValue.includes(rest[index - 1]));
   if (chosen.length === 0) chosen.push(...[...projects.keys()].filter((name) => hasPath || !suites.includes(name)));
   const isFast = !chosen.some((name) => suites.includes(name));
-  const options = rest.flatMap((arg) => (arg === '-i' || arg === '--runInBand' ? ['--maxWorkers', '1'] : [arg]));
-  if (!options.some((option) => option.startsWith('--maxWorkers')))
-    options.push('--maxWorkers', `${isFast ? workers.fast : workers.suite}`);
-  const reporters = ['--reporter', 'default', '--reporter', join(root, 'scripts', 'lib', 'test-reporter.mjs')];
-  const program = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const isLimited = rest.some((option) => /^(-i|--runInBand|-w|--maxWorkers(=.*)?)$/.test(option));
+  const limit = isLimited ? [] : ['--maxWorkers', `${isFast ? workers.fast : workers.suite}`];
+  const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+  const given = Object.entries(ownOptions).filter(([option]) => args.includes(option));
   return {
-    args: [program, 'run', '--config', join(root, config), ...reporters, ...options],
-    env: { TEST_PROJECTS: chosen.join(' ') },
+    args: [program, '--config', join(root, config), ...limit, ...rest],
+    env: { TEST_PROJECTS: chosen.join(' '), ...Object.fromEntries(given.map(([, variable]) => [variable, '1'])) },
   };
 }
 
@@ -104,7 +107,7 @@ function folderOfRuns() {
   }
 }
 
-/** Returns the report; undefined if vitest did not write one. */
+/** Returns the report; undefined if jest did not write one. */
 function readReport(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

@@ -54,7 +54,7 @@ export const startMs = 180_000;
 const timeoutMs = 90_000;
 /** On a busy machine, an email alone can take a minute. */
 const testMs = 240_000;
-vi.setConfig({ testTimeout: testMs });
+jest.setTimeout(testMs);
 const pictures = join(import.meta.dirname, '..', '..', 'test-results', 'browser');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

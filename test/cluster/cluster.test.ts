@@ -1,4 +1,5 @@
 import { waitUntil } from '@rms/testkit';
+import { getState } from 'jest-circus';
 import { request } from 'undici';
 import { allSuites } from '../api/suites/all.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
@@ -35,8 +36,8 @@ describe('On Kubernetes', () => {
     target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
   }, 600_000);
   afterEach(stopTraffic, 60_000);
-  afterEach(async ({ task }) => {
-    if (staged && task.result?.state === 'fail') {
+  afterEach(async () => {
+    if (staged && getState().currentlyRunningTest?.errors.length) {
       throw new Error(`Warnings in the logs of the pods:\n${await warningsOfPods(staged.stage.release.kubernetes)}`);
     }
   }, 60_000);

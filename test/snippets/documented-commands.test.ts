@@ -111,7 +111,7 @@ describeWith(['redis', 'kafka'], 'the commands of README and docs, in order', ()
   const run = async (code: string) => {
     const { child, output } = start(code);
     await once(child, 'close');
-    expect(child.exitCode, output()).toBe(0);
+    expect({ exitCode: child.exitCode, output: output() }).toMatchObject({ exitCode: 0 });
     return output();
   };
 

@@ -1,4 +1,4 @@
-// vitest loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement that
+// The test runner loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement that
 // source files send, with the values of its first execution in that test file, to a file of this process in
 // STATEMENTS_DIR.
 import { appendFileSync } from 'node:fs';

@@ -11,7 +11,7 @@ describe('a socket that is still being opened', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     port = (server.address() as AddressInfo).port;
   });
-  afterEach(() => server.close());
+  afterEach(() => void server.close());
   const open = async () => connectSocket(port, '127.0.0.1');
 
   test('passes bytes in both directions, and ends when the server does', async () => {

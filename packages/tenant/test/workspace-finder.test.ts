@@ -15,7 +15,7 @@ describe('a workspace finder', () => {
     probed.push(`${start} ${page.length}`);
     return { found: page.filter(isOwner).map(String), probed: page.length, last: page.at(-1) };
   };
-  beforeEach(() => probed.splice(0));
+  beforeEach(() => void probed.splice(0));
 
   test('probes all owners, a bounded number at a time', async () => {
     expect(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DescService } from '@bufbuild/protobuf';
 import type { Queryable } from '@rms/db';
+import { testGlobals } from './test-globals.ts';
 
 /** The values of every changed field, before and after. */
 type Changed = Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
@@ -73,15 +74,9 @@ export async function auditedChain(
   return chain;
 }
 
-/** The globals of a test file, whose types only tests have. */
-interface TestGlobals {
-  test(name: string, run: () => unknown): void;
-  expect(value: unknown): { toEqual(expected: unknown): void };
-}
-
 /** Declares the tests that every method of the services has a case, and that each case leaves the expected entries. */
 export function testAuditedCases(services: readonly DescService[], cases: AuditedCases, db: () => Queryable): void {
-  const { test, expect } = globalThis as unknown as TestGlobals;
+  const { test, expect } = testGlobals();
   test('are tested for every method', () => {
     expect(Object.keys(cases).sort()).toEqual(auditedMethods(services));
   });

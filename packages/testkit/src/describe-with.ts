@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { canMountDisk } from './servers/small-disk.ts';
+import { testGlobals } from './test-globals.ts';
 import { type RunProgram, type RunServer, request } from './test-run.ts';
 
 /**
@@ -10,16 +11,13 @@ import { type RunProgram, type RunServer, request } from './test-run.ts';
  */
 export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk' | 'ipv6';
 
-/** The global of test files that this file uses; the benchmarks load the file without it. */
-type Describe = { (name: string, suite: () => void): void; skip(name: string, suite: () => void): void };
-
 /**
  * Declares a suite that requires more than PostgreSQL: a server shared by the test run, or programs for servers that it
  * starts itself. Skips the suite if one of them is unavailable; the last lines of `npm test` then name it and the
  * remedy.
  */
 export function describeWith(needs: Need | readonly Need[], name: string, suite: () => void): void {
-  const { describe } = globalThis as unknown as { describe: Describe };
+  const { describe } = testGlobals();
   const missing = (typeof needs === 'string' ? [needs] : needs).filter((need) => !isAvailable(need));
   if (missing.length === 0) describe(name, suite);
   else describe.skip(`${name} [needs ${missing.join(', ')}]`, suite);

@@ -9,8 +9,8 @@ const highest = 27_000;
 const slices = 10;
 const portsPerSlice = (highest - lowest) / slices;
 
-/** vitest numbers its concurrent workers from 1; other processes use the first slice. */
-const slice = Number(process.env.VITEST_POOL_ID ?? 0) % slices;
+/** jest numbers its concurrent workers from 1; other processes use the first slice. */
+const slice = Number(process.env.JEST_WORKER_ID ?? 0) % slices;
 const first = lowest + slice * portsPerSlice;
 let next = randomInt(portsPerSlice);
 

@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { type Callers, operatorMethods } from '@rms/rpc';
 import { callEachMethod, callerKinds } from './call-each-method.ts';
+import { testGlobals } from './test-globals.ts';
 
 /** A service, its table of callers, and the methods that only `rms` may call, and only for an operator. */
 interface OperatorMethodsCase {
@@ -11,21 +12,9 @@ interface OperatorMethodsCase {
   readonly start: () => Promise<{ readonly address: string; stop(): Promise<void> }>;
 }
 
-/** The globals of a test file, whose types only tests have. */
-interface TestGlobals {
-  describe(name: string, declare: () => void): void;
-  beforeAll(run: () => Promise<void>): void;
-  afterAll(run: () => Promise<void> | undefined): void;
-  test(name: string, run: () => unknown): void;
-  expect: {
-    (value: unknown): { toEqual(expected: unknown): void };
-    arrayContaining(expected: readonly unknown[]): unknown;
-  };
-}
-
 /** Declares the tests that exactly these methods of a service are refused unless an operator is the actor. */
 export function testOperatorMethods({ callers, services, forOperators, start }: OperatorMethodsCase): void {
-  const { describe, beforeAll, afterAll, test, expect } = globalThis as unknown as TestGlobals;
+  const { describe, beforeAll, afterAll, test, expect } = testGlobals();
   describe('methods for operators', () => {
     let service: Awaited<ReturnType<typeof start>>;
     beforeAll(async () => {
@@ -46,7 +35,7 @@ export function testOperatorMethods({ callers, services, forOperators, start }: 
     for (const kind of ['user', 'key'] as const) {
       test(`reject a ${kind}`, async () => {
         const { all, refused } = await refusedFor(kind);
-        expect(refused).toEqual(expect.arrayContaining(forOperators));
+        expect(refused).toEqual(expect.arrayContaining([...forOperators]));
         expect(all.length).toEqual(services.flatMap(({ methods }) => methods).length);
       });
     }

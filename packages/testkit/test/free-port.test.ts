@@ -13,7 +13,7 @@ function portsOfWorker(id: number, count: number): number[] {
     const ports = [];
     while (ports.length < ${count}) ports.push(await freePort());
     console.log(JSON.stringify(ports));`;
-  const env = { ...process.env, VITEST_POOL_ID: `${id}` };
+  const env = { ...process.env, JEST_WORKER_ID: `${id}` };
   return JSON.parse(
     execFileSync(process.execPath, ['--input-type=module', '--eval', script], { env, encoding: 'utf8' }),
   ) as number[];

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { testGlobals } from '../test-globals.ts';
 import { waitUntil } from '../wait-until.ts';
 import { watchDials } from './dial-watch.ts';
 import { type FrozenRelay, startFrozenRelay } from './frozen-relay.ts';
@@ -14,14 +15,6 @@ export interface NamedServer {
   stop(): unknown;
 }
 
-/** The globals of a test file. */
-type Hook = (run: () => Promise<void>) => void;
-interface TestGlobals {
-  test(title: string, run: () => Promise<void>): void;
-  readonly beforeEach: Hook;
-  readonly afterEach: Hook;
-}
-
 /** Another address of loopback than 127.0.0.1. macOS has only one IPv4 address. */
 export const secondAddress = process.platform === 'darwin' ? '::1' : '127.0.0.2';
 const addresses = ['127.0.0.1', secondAddress];
@@ -32,7 +25,7 @@ const host = 'slow.example';
  * one; if the second one refuses, by the first one, although that takes a second.
  */
 export function testSlowNames(start: () => Promise<NamedServer> | NamedServer): void {
-  const { test, beforeEach, afterEach } = globalThis as unknown as TestGlobals;
+  const { test, beforeEach, afterEach } = testGlobals();
   let server: NamedServer;
   let frozen: FrozenRelay;
   let removeName: () => void;

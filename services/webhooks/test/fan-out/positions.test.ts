@@ -8,7 +8,7 @@ import { advancePositions, movePosition, readPositions } from '../../src/fan-out
 import { createPositionStore } from '../../src/fan-out/position-store.ts';
 import { readFeed, readNewestPosition } from '../../src/feed/feed-queries.ts';
 import { createWebhooksMetrics } from '../../src/metrics.ts';
-import { newEvent, newTenant, startWebhooks, webhooksDatabase } from '../support.ts';
+import { newEvent, newTenant, startWebhooks, type Webhooks, webhooksDatabase } from '../support.ts';
 
 const freeCapacity = {
   total: 0,
@@ -162,9 +162,11 @@ describe('the stored positions of the fan-out', () => {
 });
 
 describe('a watcher of a feed', () => {
+  let rms: Webhooks;
+  afterEach(() => rms.stop());
+
   test('ends with an error if its position is beyond the feed, also if the database goes back later', async () => {
-    const rms = await startWebhooks();
-    onTestFinished(() => rms.stop());
+    rms = await startWebhooks();
     const tenant = newTenant();
     await rms.publish(newEvent(tenant), newEvent(tenant));
     const error = { code: 'invalid_request', details: [{ field: 'after' }] };
