@@ -1,12 +1,8 @@
 // One installation or bundle of a checkout at a time. Plain Node, no dependencies.
-import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const lockFile = join(tmpdir(), `rms-prepare-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`);
+const lockFile = fileURLToPath(new URL('../../.prepare.lock', import.meta.url));
 const pollMs = 200;
 /** Longer than any installation. The ID of an ended process may then belong to another one. */
 const maxAgeMs = 30 * 60_000;

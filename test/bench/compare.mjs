@@ -14,6 +14,7 @@ const publishers = 32;
 const perSecond = 50;
 /** V8 and PostgreSQL do their idle work between loads only if the pause is long enough. */
 const pauseMs = 7_000;
+const tolerance = 1.02;
 const shapes = ['standalone', 'distributed'];
 
 /**
@@ -29,11 +30,22 @@ export async function run({ quick, base }) {
     return {
       about: `this working tree (new) and ${checkout.commit} (base), each figure the median; ratios are new ÷ base within a round`,
       rows,
-      goals: [],
+      goals: [worseInEveryRound(rows)],
     };
   } finally {
     checkout.remove();
   }
+}
+
+/** A figure counts as worse only if every round says so, because single rounds differ by more than the tolerance. */
+function worseInEveryRound(rows) {
+  const isWorse = ({ figure, least, most }) => (figure.endsWith('/s') ? most < 1 / tolerance : least > tolerance);
+  const worse = rows.filter(isWorse).map(({ shape, figure, ratio }) => `${shape} ${figure} ${ratio.toFixed(2)}`);
+  return {
+    goal: `no figure is worse than ${tolerance}× in every round`,
+    measured: worse.join(', ') || 'none',
+    met: worse.length === 0,
+  };
 }
 
 /** Checks out a commit in a temporary folder, with its dependencies. */

@@ -1,6 +1,7 @@
 // npm run bench -- [name …] [--json] [--quick]: runs benchmarks. Each prints a table; --json prints one JSON document
 // instead.
-// npm run bench -- compare --base REF [--json] [--quick]: compares the working tree with a commit.
+// npm run bench -- compare --base REF [--json] [--quick]: compares the working tree with a commit, and exits with 1 if a
+// figure is worse in every round.
 import { parseArgs } from 'node:util';
 import { ensureNode } from '../../scripts/lib/node.mjs';
 import { endDescendants } from './processes.mjs';
@@ -11,6 +12,7 @@ const benchmarks = [
   'requests',
   'protection',
   'lists',
+  'names',
   'deliveries',
   'engine',
   'isolation',
@@ -54,7 +56,7 @@ for (const name of positionals.length > 0 ? positionals : benchmarks) {
   if (!values.json) print(name, result);
 }
 if (values.json) console.log(JSON.stringify(results, null, 2));
-process.exit(0);
+process.exit(results.compare?.goals.some(({ met }) => !met) ? 1 : 0);
 
 /** Ends the servers that a failed benchmark has started, and this process. */
 async function fail(error) {

@@ -76,6 +76,24 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
     expect(await keysNamed(page, 'two tabs')).toHaveLength(1);
   });
 
+  test('creates one key in a browser that refuses to store anything', async () => {
+    const page = await world.open(owner);
+    await page.addInitScript(() => {
+      for (const name of ['localStorage', 'sessionStorage'])
+        Object.defineProperty(globalThis, name, {
+          get() {
+            throw new DOMException('Access is denied for this document.', 'SecurityError');
+          },
+        });
+    });
+    const dialog = await openNewKey(page, 'nothing stored');
+    await loseResponse(page, '/keys');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await createdKey(page);
+    expect(await keysNamed(page, 'nothing stored')).toHaveLength(1);
+  });
+
   test('is accepted with other content', async () => {
     const page = await world.open(owner);
     await goTo(page, '/resources');

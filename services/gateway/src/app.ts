@@ -74,10 +74,10 @@ export function createApp(parts: AppParts): RequestListener {
       maxWebhooks,
       environment,
       requestId: response.locals.requestId,
-      traceparent: response.locals.traceparent,
+      trace: response.locals.trace,
       context: () => ({
         requestId: response.locals.requestId,
-        traceparent: response.locals.traceparent,
+        ...response.locals.trace,
         principal,
         clientAddress: response.locals.client().address,
         // For audit entries, which only changes have.

@@ -1,4 +1,5 @@
 import { randomId } from '../browser/random-id.ts';
+import { browserStorage } from '../browser/storage.ts';
 import { ApiError } from './client.ts';
 
 /**
@@ -9,14 +10,14 @@ import { ApiError } from './client.ts';
  */
 export async function withIntent<T>(path: string, send: (key: string) => Promise<T>): Promise<T> {
   const name = `rms-intent ${path}`;
-  const key = localStorage.getItem(name) ?? randomId();
-  localStorage.setItem(name, key);
+  const key = browserStorage.get(name) ?? randomId();
+  browserStorage.set(name, key);
   try {
     const result = await send(key);
-    localStorage.removeItem(name);
+    browserStorage.remove(name);
     return result;
   } catch (error) {
-    if (isRefusal(error)) localStorage.removeItem(name);
+    if (isRefusal(error)) browserStorage.remove(name);
     throw error;
   }
 }

@@ -1,3 +1,5 @@
+import { tabStorage } from '../browser/storage.ts';
+
 /** Returns the token of an email link: "#…" or "#token=…". Browsers do not send the fragment to servers. */
 export function linkToken(): string {
   const fragment = location.hash.slice(1);
@@ -7,6 +9,6 @@ export function linkToken(): string {
 /** Returns the token of the link and stores it in the tab's session storage, so that it survives signing in. */
 export function storeLinkToken(name: string): string {
   const token = linkToken();
-  if (token !== '') sessionStorage.setItem(`rms-${name}`, token);
-  return token === '' ? (sessionStorage.getItem(`rms-${name}`) ?? '') : token;
+  if (token !== '') tabStorage.set(`rms-${name}`, token);
+  return token === '' ? (tabStorage.get(`rms-${name}`) ?? '') : token;
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { browserStorage } from '../browser/storage.ts';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
@@ -7,7 +8,7 @@ const key = 'rms-theme';
 const listeners = new Set<() => void>();
 
 function readTheme(): Theme {
-  const stored = localStorage.getItem(key);
+  const stored = browserStorage.get(key);
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
@@ -18,7 +19,7 @@ export function applyTheme(theme: Theme = readTheme()): void {
 }
 
 export function setTheme(theme: Theme): void {
-  localStorage.setItem(key, theme);
+  browserStorage.set(key, theme);
   applyTheme(theme);
   for (const listener of listeners) listener();
 }

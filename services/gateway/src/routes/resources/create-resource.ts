@@ -16,9 +16,9 @@ export const createResource = defineEndpoint({
   body: createResourceBody,
   conditional: true,
   success: { status: 201, description: 'The new resource.', schema: oneResource },
-  async handle({ body, principal, requestId, traceparent, idempotencyKey, backend }) {
+  async handle({ body, principal, requestId, trace, idempotencyKey, backend }) {
     const { resource, replayed } = await backend.createResource({
-      context: { requestId, traceparent, principal },
+      context: { requestId, ...trace, principal },
       name: body.name,
       inputType: body.type ? inputTypeMessages[body.type] : InputType.UNSPECIFIED,
       metadataJson: body.metadata ? JSON.stringify(body.metadata) : '',

@@ -11,9 +11,9 @@ export const deleteResource = defineEndpoint({
   scope: 'write',
   conditional: true,
   success: { status: 204, description: 'The resource was deleted.' },
-  async handle({ id, expectedVersions, principal, requestId, traceparent, backend }) {
+  async handle({ id, expectedVersions, principal, requestId, trace, backend }) {
     checkId('res', id);
-    await backend.deleteResource({ context: { requestId, traceparent, principal }, id, expectedVersions });
+    await backend.deleteResource({ context: { requestId, ...trace, principal }, id, expectedVersions });
     return { status: 204 };
   },
 });

@@ -12,9 +12,9 @@ export const getResource = defineEndpoint({
   scope: 'read',
   conditional: true,
   success: { status: 200, description: 'The resource.', schema: oneResource },
-  async handle({ id, principal, requestId, traceparent, backend }) {
+  async handle({ id, principal, requestId, trace, backend }) {
     checkId('res', id);
-    const resource = await backend.getResource({ context: { requestId, traceparent, principal }, id });
+    const resource = await backend.getResource({ context: { requestId, ...trace, principal }, id });
     return oneResponse(200, oneResourceOf(resource));
   },
 });

@@ -22,7 +22,9 @@ export const listResources = defineEndpoint({
     sort: z
       .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
       .optional()
-      .describe('Field to sort by. A leading `-` means descending.')
+      .describe(
+        'Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.',
+      )
       .meta({ override: { default: '-created_at' } }),
   }),
   success: { status: 200, description: 'A page of resources.', schema: listOf(resource).meta({ id: 'ResourceList' }) },

@@ -16,11 +16,11 @@ export const updateResource = defineEndpoint({
   body: updateResourceBody,
   conditional: true,
   success: { status: 200, description: 'The updated resource.', schema: oneResource },
-  async handle({ id, body, expectedVersions, principal, requestId, traceparent, backend }) {
+  async handle({ id, body, expectedVersions, principal, requestId, trace, backend }) {
     checkId('res', id);
     const { name, status, metadata } = body;
     const resource = await backend.updateResource({
-      context: { requestId, traceparent, principal },
+      context: { requestId, ...trace, principal },
       id,
       expectedVersions,
       ...(name === undefined ? {} : { name }),

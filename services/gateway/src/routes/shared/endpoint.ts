@@ -3,6 +3,7 @@ import type { Response } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import type { CallContextSchema, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { Environment } from '@rms/tenant';
+import type { TraceContext } from '@rms/tracing';
 import type { ZodType } from 'zod';
 import type { Backend } from '../../backend/backend.ts';
 import type { Tag } from './tags.ts';
@@ -21,8 +22,7 @@ export interface Call<Query, Body> {
   readonly maxWebhooks: bigint | undefined;
   readonly environment: Environment;
   readonly requestId: string;
-  /** Empty if the request is not traced. */
-  readonly traceparent: string;
+  readonly trace: TraceContext;
   /** Returns the context for RPCs that serve only this request. */
   context(): CallContext;
   /** The parameter of the path, usually `{id}`. Empty if the path has none. */
