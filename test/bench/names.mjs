@@ -6,7 +6,7 @@ import pg from 'pg';
 import { readPage } from '../../services/resources/src/resource/list-queries.ts';
 import { quantile } from './processes.mjs';
 
-const tenant = { workspaceId: 'ws_00000000000000000000000000', environment: 'live' };
+const tenant = /** @type {const} */ ({ workspaceId: 'ws_00000000000000000000000000', environment: 'live' });
 const rowsPerStatement = 100;
 const pageSize = 20;
 
@@ -44,9 +44,18 @@ export async function run({ quick }) {
         (await client.query('select pg_relation_size($1::regclass) as bytes', [`resources.${index}`])).rows[0].bytes,
       );
     const megabytes = { bytewise: await bytes('resources_by_name'), 'sort keys': await bytes('resources_by_name_key') };
-    const listing = { ...tenant, status: 'active', sort: { field: 'name', descending: false }, namePrefix: '' };
+    const listing = /** @type {const} */ ({
+      ...tenant,
+      status: 'active',
+      sort: { field: 'name', descending: false },
+      namePrefix: '',
+    });
     const { resources } = await readPage(client, listing, undefined, pageSize);
-    const start = { direction: 'after', keys: [resources.at(-2).name, resources.at(-2).id], page: 2 };
+    const start = {
+      direction: /** @type {const} */ ('after'),
+      keys: [resources.at(-2).name, resources.at(-2).id],
+      page: 2,
+    };
     const statements = {
       'page by bytes': () => client.query({ name: 'bytes', text: bytewise.first, values: Object.values(tenant) }),
       'page by name': () => readPage(client, listing, undefined, pageSize),
