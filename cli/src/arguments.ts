@@ -67,6 +67,12 @@ export function position(text: string): bigint {
   return BigInt(text);
 }
 
+/** Parses the ID of a dead letter. */
+export function deadLetterId(text: string): bigint {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('Expected the ID of a dead letter, a number.');
+  return BigInt(text);
+}
+
 /** Parses a comma-separated list of event types, or "*" for all types. */
 export function eventTypes(text: string): string[] {
   const types = text.split(',');

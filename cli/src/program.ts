@@ -15,6 +15,11 @@ const groups: readonly Entry[] = [
   { name: 'keys', about: 'manage API keys', load: () => import('./commands/keys.ts') },
   { name: 'webhooks', about: 'manage webhook subscriptions', load: () => import('./commands/webhooks.ts') },
   { name: 'deliveries', about: 'inspect and redeliver deliveries', load: () => import('./commands/deliveries.ts') },
+  {
+    name: 'dead-letters',
+    about: 'show records that could not be stored as events, and store them again',
+    load: () => import('./commands/dead-letters.ts'),
+  },
   { name: 'alerts', about: 'show incidents and alert rules', load: () => import('./commands/alerts.ts') },
   { name: 'workspaces', about: 'manage workspaces', load: () => import('./commands/workspaces.ts') },
   { name: 'users', about: 'manage dashboard users', load: () => import('./commands/users.ts') },

@@ -44,6 +44,10 @@ export const definitions = {
     at: 'webhooks',
     load: async () => (await import('@rms/proto/rms/webhooks/v1/deliveries_service_pb')).DeliveriesService,
   },
+  deadLetters: {
+    at: 'webhooks',
+    load: async () => (await import('@rms/proto/rms/webhooks/v1/dead_letters_service_pb')).DeadLettersService,
+  },
   webhooksLookup: {
     at: 'webhooks',
     load: async () => (await import('@rms/proto/rms/webhooks/v1/lookup_service_pb')).LookupService,

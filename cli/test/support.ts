@@ -241,6 +241,19 @@ export async function startServices() {
       const topic = 'rms.resource-events.v1';
       await running.bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
     },
+    /** Inserts a dead letter without a workspace, and one of a workspace. */
+    async insertDeadLetters(workspaceId: string) {
+      const db = pool();
+      await db.query(
+        `insert into webhooks.dead_letters (workspace_id, environment, digest, topic, bus_partition, bus_offset, key,
+                                            value, headers, parked, reason, error)
+         select workspace_id, environment, sha256(value), 'rms.resource-events.v1', 2, 7, 'res_1', value,
+                '{"event-id": "evt_1"}', false, 'refused', 'too long'
+           from (values ('', '', '\\xff00'::bytea), ($1, 'live', '\\xff01')) as v (workspace_id, environment, value)`,
+        [workspaceId],
+      );
+      await db.end();
+    },
     /** Erases the body of an event, as ERASE_ON_DELETE does when its resource is deleted. */
     async erase(eventId: string) {
       const db = pool();

@@ -19,7 +19,6 @@ import { bootstrap } from './bootstrap.ts';
 import { checkEncryptionKey } from './check-encryption-key.ts';
 import { checkPorts, publicAddresses } from './check-ports.ts';
 import { checkConfigs, readConfigs } from './configs.ts';
-import { consumeDeadLetters } from './consume-dead-letters.ts';
 import { openDataDir } from './data-dir.ts';
 import { encryptionKeys } from './encryption-key.ts';
 import { keepSecret, makeToken } from './keep-secret.ts';
@@ -84,7 +83,6 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     await checkEncryptionKey(settings, log);
     const limits = given.REDIS_URL === '' ? { limiter: createMemoryLimiter(limitsOf(settings)) } : {};
     const bus = given.KAFKA_BROKERS.length === 0 ? { bus: createInProcessBus({ log: createLog('bus') }) } : {};
-    if (bus.bus) stops.push(consumeDeadLetters(bus.bus, configs.webhooks, { dataDir: dataDir.path, log }));
 
     if (given.METRICS_ADDRESS) {
       const server = await serveMetrics(given.METRICS_ADDRESS, Object.values(metrics));

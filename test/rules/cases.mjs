@@ -114,7 +114,16 @@ export const cases = [
     labels: { reason: 'refused' },
     atMinutes: 10,
     fires: [`rms_dead_letters_total{${pod},reason="refused"} 0 0 0 0 0 2x60`],
-    quiet: [`rms_dead_letters_total{${pod},reason="refused"} 2x60`],
+    quiet: [
+      `rms_dead_letters_total{${pod},reason="refused"} 2x60`,
+      `rms_dead_letters_total{${pod},reason="failed"} 0 0 0 0 0 2x60`,
+    ],
+  },
+  {
+    alert: 'RmsRecordsParked',
+    atMinutes: 10,
+    fires: [`rms_dead_letters{${pod},state="parked"} 3x60`],
+    quiet: [`rms_dead_letters{${pod},state="parked"} 0x60`, `rms_dead_letters{${pod},state="kept"} 3x60`],
   },
   {
     alert: 'RmsEventsLost',

@@ -57,6 +57,7 @@ export type OtherAction =
   | 'user.password_reset_requested'
   | 'user.email_change_requested'
   | 'webhook.tested'
+  | 'dead_letters.replayed'
   | 'deliveries.replayed'
   | 'delivery.redelivered'
   | 'alert_rule.tested';

@@ -15,8 +15,6 @@ export interface WebhooksConfig {
   /** Keys that authenticate page tokens. */
   readonly pageTokenKeys: Keys;
   readonly topic: string;
-  /** The topic for records that cannot be processed. */
-  readonly deadLetterTopic: string;
   /** The topic for notices to webhook owners. */
   readonly noticeTopic: string;
   /** The consumer group that all instances share. */
@@ -44,7 +42,6 @@ export function readWebhooksConfig(settings: Settings): WebhooksConfig {
     secretKeys: keys.derive('webhook secrets'),
     pageTokenKeys: keys.derive('webhooks page tokens'),
     topic: `${settings.KAFKA_PREFIX}.resource-events.v1`,
-    deadLetterTopic: `${settings.KAFKA_PREFIX}.dead-letters.v1`,
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-webhooks`,
     partitions: settings.EVENT_PARTITIONS,

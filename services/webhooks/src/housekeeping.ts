@@ -9,6 +9,7 @@ import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliv
 import type { RejectedReporter } from './delivery/rejected-reporter.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
 import { repairSchedule } from './delivery/store/schedule-queries.ts';
+import { deleteExpiredLetters } from './fan-out/dead-letter-queries.ts';
 import { createErasure } from './log/erasure.ts';
 import { logPartitions } from './log/partitions.ts';
 import { trimReplays } from './replay/replay-queries.ts';
@@ -33,7 +34,7 @@ export interface HousekeepingParts {
 
 /**
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
- * partitions and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
+ * partitions, dead letters and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
  * workspaces and webhooks, and, if enabled, event bodies of deleted resources. It also counts the deliveries that ended
  * without an attempt.
  */
@@ -53,6 +54,10 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
       async drop_partitions() {
         const dropped = await logPartitions.drop(pool, retentionDays);
         if (dropped > 0) log.info({ dropped, retention_days: retentionDays }, 'expired log partitions dropped');
+      },
+      async dead_letters(signal) {
+        const deleted = await deleteExpiredLetters(pool, logPartitions.keptDays(retentionDays), signal);
+        if (deleted > 0) log.warn({ deleted, retention_days: retentionDays }, 'expired dead letters deleted');
       },
       replays: (signal) => trimReplays(pool, retentionDays, signal),
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),

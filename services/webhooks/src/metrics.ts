@@ -1,8 +1,11 @@
 import type { EventBus } from '@rms/bus';
+import type { Pool } from '@rms/db';
 import { Counter, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
+import { countLetters } from './fan-out/dead-letter-queries.ts';
+import { deadReasons } from './fan-out/decode.ts';
 
 export interface WebhooksMetrics {
-  /** Records published to the dead-letter topic, by reason. */
+  /** Records kept as dead letters, by reason. */
   readonly deadLetters: Counter<'reason'>;
   /** Times that records were lost before they were consumed. */
   readonly losses: Counter;
@@ -14,11 +17,11 @@ export function createWebhooksMetrics(metrics: Metrics): WebhooksMetrics {
   const registers = [metrics];
   const deadLetters = new Counter({
     name: 'rms_dead_letters_total',
-    help: 'Records of the event topic that could not be processed and were published to the dead-letter topic, by reason.',
+    help: 'Records of the event topic that could not be stored as events and were kept as dead letters, by reason.',
     labelNames: ['reason'],
     registers,
   });
-  for (const reason of ['unreadable', 'incomplete', 'out_of_time', 'refused']) deadLetters.inc({ reason }, 0);
+  for (const reason of deadReasons) deadLetters.inc({ reason }, 0);
   const losses = new Counter({
     name: 'rms_consumer_losses_total',
     help: 'Times that records of a partition of the event topic were lost before the fan-out consumed them; webhooks.losses has their number.',
@@ -31,6 +34,29 @@ export function createWebhooksMetrics(metrics: Metrics): WebhooksMetrics {
     registers,
   });
   return { deadLetters, losses, fannedOut: (ageMs) => ages.observe(Math.max(0, ageMs) / 1000) };
+}
+
+/** Registers gauges of the stored dead letters. They cover the whole database. */
+export function showDeadLetters(metrics: Metrics, pool: Pool): void {
+  const gauge = gatherGauges({ metrics, source: 'dead_letters', read: () => countLetters(pool), freshMs: 10_000 });
+  gauge(
+    {
+      name: 'rms_dead_letters',
+      help: 'Stored dead letters by state: "parked" ones are tried again, "kept" ones wait for an operator; at most 10,000 are counted.',
+      labelNames: ['state'],
+    },
+    ({ parked, kept }) => [
+      { labels: { state: 'parked' }, value: parked },
+      { labels: { state: 'kept' }, value: kept },
+    ],
+  );
+  gauge(
+    {
+      name: 'rms_dead_letters_bytes',
+      help: 'Size of the table of dead letters with its indexes. At 8 GiB, the partitions of further dead letters wait.',
+    },
+    ({ bytes }) => [{ value: bytes }],
+  );
 }
 
 /** Registers a gauge of the consumer lag of all instances' fan-out, by partition. */

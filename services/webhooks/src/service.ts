@@ -1,6 +1,7 @@
 import { eventRetentionMs } from '@rms/bus';
 import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
@@ -27,11 +28,12 @@ import { withPublic } from './egress/authorities.ts';
 import { createEgress } from './egress/egress.ts';
 import { createDeferredFanOut } from './fan-out/deferred-fan-out.ts';
 import { createFanOut } from './fan-out/fan-out.ts';
+import { createParkedRecords } from './fan-out/parked-records.ts';
 import { createFeedWatchers } from './feed/feed-watchers.ts';
 import { createAttemptTally } from './health/attempt-tally.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { logPartitions } from './log/partitions.ts';
-import { createWebhooksMetrics, showConsumerLag } from './metrics.ts';
+import { createWebhooksMetrics, showConsumerLag, showDeadLetters } from './metrics.ts';
 import { createNoticeRelay } from './notices/notice-relay.ts';
 import { createReplayer } from './replay/replayer.ts';
 import { batchGetWebhookHealth } from './rpc/batch-get-webhook-health.ts';
@@ -48,6 +50,7 @@ import { getDelivery } from './rpc/get-delivery.ts';
 import { getEvent } from './rpc/get-event.ts';
 import { getReplay } from './rpc/get-replay.ts';
 import { getWebhook } from './rpc/get-webhook.ts';
+import { listDeadLetters } from './rpc/list-dead-letters.ts';
 import { listDeliveries } from './rpc/list-deliveries.ts';
 import { listEvents } from './rpc/list-events.ts';
 import { listEventsOfRequest } from './rpc/list-events-of-request.ts';
@@ -57,6 +60,7 @@ import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
+import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { tailDeliveries } from './rpc/tail-deliveries.ts';
@@ -69,7 +73,7 @@ import { createKeyCheck } from './sealed/key-check.ts';
 /** Creates the webhooks service: subscriptions, event fan-out, delivery with retries, and the delivery log. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
-  const { topic, deadLetterTopic, group, partitions, replication, pageTokenKeys, maxWebhooks } = config;
+  const { topic, group, partitions, replication, pageTokenKeys, maxWebhooks } = config;
   const metrics = createWebhooksMetrics(context.metrics);
   const [secretKey, ...previousKeys] = config.secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
@@ -107,13 +111,16 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   showEngine(context.metrics, engine.state);
   showBacklog(context.metrics, pool, engine.state);
   showConsumerLag(context.metrics, bus, { topic, group });
+  showDeadLetters(context.metrics, pool);
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
   const deferred = createDeferredFanOut({ pool: keyedPool, engine, time, metrics, log });
-  const topics = { bus, topic, deadLetterTopic, group, retentionDays: config.retentionDays };
+  const { retentionDays } = config;
+  const topics = { bus, topic, group, retentionDays };
   const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, time, metrics, log });
+  const parkedRecords = createParkedRecords({ pool, engine, watchers, deferred, time, retentionDays, log });
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
-  const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, time };
+  const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, parkedRecords, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
 
   return createGrpcService({
@@ -157,6 +164,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listEventsOfRequest: listEventsOfRequest(parts),
         listEventsOfResource: listEventsOfResource(parts),
       }),
+      rpcService(DeadLettersService, {
+        listDeadLetters: listDeadLetters(parts),
+        replayDeadLetters: replayDeadLetters(parts),
+      }),
       rpcService(LookupService, { findWorkspaces: findWorkspaces(parts) }),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts) }),
       rpcService(WorkspaceDeletionService, {
@@ -167,6 +178,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     workers: [
       fanOut,
       deferred,
+      parkedRecords,
       engine,
       time.reader,
       createReplayer({ pool, engine, log }),
@@ -196,7 +208,6 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       tally.start();
       await bus.start([
         { topic, partitions, replication, retentionMs: eventRetentionMs },
-        { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
       ]);
     },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -23,7 +24,7 @@ import {
 } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
-const services = [DeliveriesService, EventsService, LookupService, SecretsService, WebhooksService];
+const services = [DeadLettersService, DeliveriesService, EventsService, LookupService, SecretsService, WebhooksService];
 const time = expect.stringMatching(/^\d{4}-.*Z$/);
 const secret = '[secret]';
 
@@ -171,6 +172,12 @@ describe('Entries of the audit log of webhooks', () => {
       for (let i = 0; i < 2; i += 1) await cancel();
       return [['replay.canceled', 'Orders', 'ann@example.com', { status: ['running', 'canceled'] }]];
     },
+    'DeadLettersService/replayDeadLetters': async (requestId) => {
+      await rms.publishRecords({ key: requestId, value: Buffer.from([0xff]), headers: {} });
+      const context = { actor: 'operator:alice@laptop', requestId };
+      await rms.deadLetters.replayDeadLetters({ selection: { case: 'all', value: true } }, { context });
+      return [['dead_letters.replayed', 'dead letters', '', {}]];
+    },
     'SecretsService/reencryptSecrets': async (requestId) => {
       const context = { actor: 'operator:alice@laptop', requestId };
       const { nextPageToken } = await rms.secrets.reencryptSecrets({}, { context });
@@ -184,6 +191,7 @@ describe('Entries of the audit log of webhooks', () => {
         WebhooksService.method.getWebhook,
         WebhooksService.method.listWebhooks,
         WebhooksService.method.batchGetWebhookHealth,
+        DeadLettersService.method.listDeadLetters,
         DeliveriesService.method.listDeliveries,
         DeliveriesService.method.getDelivery,
         DeliveriesService.method.getReplay,

@@ -1,3 +1,4 @@
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
@@ -9,6 +10,7 @@ import { callers } from '../src/callers.ts';
 import { startWebhooks } from './support.ts';
 
 const services = [
+  DeadLettersService,
   DeliveriesService,
   EventsService,
   LookupService,
@@ -19,6 +21,8 @@ const services = [
 
 /** Methods that only `rms` may call, and only for an operator. */
 const forOperators: readonly string[] = [
+  'rms.webhooks.v1.DeadLettersService/ListDeadLetters',
+  'rms.webhooks.v1.DeadLettersService/ReplayDeadLetters',
   'rms.webhooks.v1.DeliveriesService/CountDeliveries',
   'rms.webhooks.v1.EventsService/WatchEvents',
   'rms.webhooks.v1.LookupService/FindWorkspaces',

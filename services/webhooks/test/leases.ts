@@ -16,7 +16,7 @@ import { readDeliveries } from '../src/log/log-queries.ts';
 import { defaultRateLimit } from '../src/subscription/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/subscription/retry-policy.ts';
 import { insertWebhook } from '../src/subscription/webhook-queries.ts';
-import type { newEvent, Tenant } from './support.ts';
+import { type newEvent, type Tenant, toRecord } from './support.ts';
 
 /** The part of the only running instance. */
 export const alone = { rank: 0, count: 1 };
@@ -31,7 +31,7 @@ export const unknown = {
 
 /** Wraps an event in a bus record. */
 export function arrivalOf(event: ReturnType<typeof newEvent>): Arrival {
-  return { event, record: { partition: 0, offset: '0', key: event.resourceId, headers: {} } };
+  return { event, record: { ...toRecord(event), partition: 0, offset: '0' } };
 }
 
 /** Operations of an instance on the tables, one step at a time. */

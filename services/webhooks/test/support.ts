@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { migrations as audit } from '@rms/audit';
-import { type BusRecord, type ConsumedRecord, createInProcessBus, type EventBus } from '@rms/bus';
+import { type BusRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { newId } from '@rms/ids';
 import { createLogger, type Logger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
@@ -13,6 +13,7 @@ import {
 } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -56,7 +57,6 @@ export async function startWebhooks(
     secretKeys: [Buffer.alloc(32, 1)],
     pageTokenKeys: [Buffer.alloc(32, 2)],
     topic,
-    deadLetterTopic: 'rms.dead-letters.v1',
     noticeTopic: 'rms.notices.v1',
     group: 'rms-webhooks',
     partitions: 3,
@@ -85,6 +85,7 @@ export async function startWebhooks(
   const webhooks = createClient(WebhooksService, target);
   const deliveries = createClient(DeliveriesService, target);
   const feed = createClient(EventsService, target);
+  const deadLetters = createClient(DeadLettersService, target);
   const secrets = createClient(SecretsService, target);
   const health = createClient(Health, target);
 
@@ -92,17 +93,10 @@ export async function startWebhooks(
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
     bus.publish({ topic: config.topic, partition: 0, records }, AbortSignal.timeout(60_000));
-  /** Consumes dead letters until stopped. */
-  const takeDeadLetters = () => {
-    const abort = new AbortController();
-    const letters: ConsumedRecord[] = [];
-    const onBatch = async (records: readonly ConsumedRecord[]) => void letters.push(...records);
-    const ended = bus.consume({ topic: config.deadLetterTopic, group: 'operator', onBatch }, abort.signal);
-    const stop = async () => {
-      abort.abort();
-      await ended;
-    };
-    return { letters, stop };
+  /** Returns the dead letters of a workspace, or those without a workspace. */
+  const readDeadLetters = async (workspaceId = '') => {
+    const page = await deadLetters.listDeadLetters({ workspaceId, pageSize: 1_000 });
+    return page.deadLetters.filter((letter) => letter.workspaceId === workspaceId);
   };
   /** Reads the first page of a tenant's log, with all attempts but without their headers and bodies. */
   const list = (tenant: Tenant, filter: object = {}) =>
@@ -134,13 +128,15 @@ export async function startWebhooks(
     health,
     publish,
     publishRecords,
-    takeDeadLetters,
+    deadLetters,
+    readDeadLetters,
     list,
     settled,
     async stop() {
       webhooks.close();
       deliveries.close();
       feed.close();
+      deadLetters.close();
       secrets.close();
       health.close();
       await service.stop();

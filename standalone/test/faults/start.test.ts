@@ -188,7 +188,7 @@ describe('npm start', () => {
     await server.stop();
   });
 
-  test('writes an invalid record to a file and continues with the next ones', async () => {
+  test('keeps an invalid record as a dead letter and continues with the next ones', async () => {
     const database = await testDatabase([]);
     const only = start({ DATABASE_URL: database.url });
     const { live } = await only.ready();
@@ -202,23 +202,23 @@ describe('npm start', () => {
     for (let i = 0; i < 20; i++) expect((await call('/v1/resources', live, { name: `${i}` })).status).toBe(201);
     const waiting = () => database.pool.query('select from outbox.events');
     await waitUntil(async () => (await waiting()).rowCount === 0, { what: 'the outbox to be empty' });
-    const [line, ...more] = readFileSync(join(installation.dataDir, 'dead-letters.jsonl'), 'utf8').trim().split('\n');
-    expect(more).toEqual([]);
-    expect(JSON.parse(line ?? '')).toMatchObject({
-      key: 'res_1',
-      value: poison.value.toString('base64'),
-      headers: { 'event-id': 'evt_1', 'x-request-id': 'req_1', 'dead-letter-reason': 'unreadable' },
-    });
+    const letters = await database.pool.query('select key, value, headers, reason, parked from webhooks.dead_letters');
+    expect(letters.rows).toEqual([
+      {
+        ...{ key: Buffer.from('res_1'), value: poison.value, reason: 'unreadable', parked: false },
+        headers: expect.objectContaining({ 'event-id': 'evt_1', 'x-request-id': 'req_1' }),
+      },
+    ]);
     const { rowCount } = await database.pool.query('select from webhooks.events');
     expect(rowCount).toBe(20);
-    // Notices have a consumer as well.
+    // Without a consumer, a notice would not be acknowledged.
     await database.pool.query(
       `insert into webhooks.notices (workspace_id, environment, id, type, subject_id, reason)
        values ('ws_1', 'live', 'ntc_1', 'webhook.disabled', 'wh_1', 'gone')`,
     );
     const notices = () => database.pool.query('select from webhooks.notices');
     await waitUntil(async () => (await notices()).rowCount === 0, { what: 'the notice to be consumed' });
-    expect(only.errors().trim().split('\n')).toEqual([expect.stringContaining('published to the dead-letter topic')]);
+    expect(only.errors().trim().split('\n')).toEqual([expect.stringContaining('kept as a dead letter')]);
     only.child.kill('SIGTERM');
     await only.ended();
     await database.drop();

@@ -20,6 +20,7 @@ import { WorkspaceDeletionService as AuthDeletionService } from '@rms/proto/rms/
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WorkspaceDeletionService as ResourcesDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
@@ -61,6 +62,7 @@ export function connectAll({ env }: Network) {
     workspaces: createClient(WorkspacesService, auth),
     resources: createClient(ResourcesService, resources),
     resourcesDeletion: createClient(ResourcesDeletionService, resources),
+    deadLetters: createClient(DeadLettersService, webhooks),
     deliveries: createClient(DeliveriesService, webhooks),
     events: createClient(EventsService, webhooks),
     webhooksLookup: createClient(WebhooksLookupService, webhooks),

@@ -21,6 +21,7 @@ import { WorkspaceDeletionService as AuthDeletionService } from '@rms/proto/rms/
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WorkspaceDeletionService as ResourcesDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
+import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
@@ -56,6 +57,7 @@ import {
   usersEntries,
 } from './user-entries.ts';
 import {
+  deadLettersEntries,
   deliveriesEntries,
   eventsEntries,
   lookupEntries,
@@ -88,6 +90,7 @@ export const tables: [DescService, Readonly<Record<string, Entry>>][] = [
   [EmailRequestsService, emailRequestsEntries],
   [AuthSecretsService, authSecretsEntries],
   [ResourcesService, resourcesEntries],
+  [DeadLettersService, deadLettersEntries],
   [DeliveriesService, deliveriesEntries],
   [WebhooksLookupService, lookupEntries],
   [SecretsService, secretsEntries],

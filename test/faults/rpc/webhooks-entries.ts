@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { type DeliveriesService, DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
@@ -206,6 +207,29 @@ async function allOf(stream: AsyncIterable<unknown>): Promise<{ responses: unkno
   }
   return { responses };
 }
+
+export const deadLettersEntries: Entries<typeof DeadLettersService> = {
+  listDeadLetters: {
+    keyedBy: 'installation',
+    why: 'an operator reads the records that could not be stored, some of which have no workspace',
+    reveals: true,
+    attempts: ({ deadLetters }, { pageTokens }) => [
+      [() => deadLetters.listDeadLetters({ pageSize: 1 }), {}],
+      [() => deadLetters.listDeadLetters({ pageSize: 1, pageToken: pageTokens.webhooks }), 'invalid_request'],
+    ],
+  },
+  replayDeadLetters: {
+    keyedBy: 'installation',
+    why: 'an operator stores records again, some of which have no workspace',
+    attempts: ({ deadLetters }, { pageTokens }) => {
+      const selection = { case: 'all', value: true } as const;
+      return [
+        [() => deadLetters.replayDeadLetters({ selection }), { parked: 0 }],
+        [() => deadLetters.replayDeadLetters({ selection, pageToken: pageTokens.webhooks }), 'invalid_request'],
+      ];
+    },
+  },
+};
 
 export const lookupEntries: Entries<typeof LookupService> = {
   findWorkspaces: {

@@ -7,6 +7,7 @@ export const contents: WorkspaceContents = {
     { name: 'webhooks.attempt_counts', by: 'webhook_id' },
     { name: 'webhooks.webhooks', by: 'id' },
     { name: 'webhooks.replays', by: 'id' },
+    { name: 'webhooks.dead_letters', by: 'id' },
     { name: 'webhooks.deferred_events', by: 'position' },
     { name: 'webhooks.deliveries', by: 'id' },
     { name: 'webhooks.end_counts', by: 'id' },

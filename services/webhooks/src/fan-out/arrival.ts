@@ -4,5 +4,5 @@ import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 /** An event, and the bus record that contained it. */
 export interface Arrival {
   readonly event: ResourceEvent;
-  readonly record: Pick<ConsumedRecord, 'partition' | 'offset' | 'headers' | 'key'>;
+  readonly record: ConsumedRecord;
 }

@@ -8,12 +8,15 @@ export interface Cooldowns {
   end(tenant: string): void;
   /** Returns how often the tenant has failed since its last success. */
   failuresOf(tenant: string): number;
+  /** Returns the time since the first failure after the tenant's last success, in milliseconds; 0 without failures. */
+  failingMs(tenant: string): number;
   /** Returns the cause of the current pause; undefined if the tenant may be tried. */
   causeOf(tenant: string): unknown;
 }
 
 interface Cooldown {
   readonly failures: number;
+  readonly sinceMs: number;
   readonly untilMs: number;
   readonly cause: unknown;
 }
@@ -30,10 +33,21 @@ export function createCooldowns(now: () => number = () => performance.now()): Co
     begin(tenant, cause) {
       const failures = failuresOf(tenant) + 1;
       const pauseMs = Math.min(firstPauseMs * 2 ** (failures - 1), maxPauseMs);
-      cooldowns.set(tenant, { failures, untilMs: now() + pauseMs, cause: cause ?? new Error('unknown cause') });
+      const nowMs = now();
+      const sinceMs = cooldowns.get(tenant)?.sinceMs ?? nowMs;
+      cooldowns.set(tenant, {
+        failures,
+        sinceMs,
+        untilMs: nowMs + pauseMs,
+        cause: cause ?? new Error('unknown cause'),
+      });
     },
     end: (tenant) => void cooldowns.delete(tenant),
     failuresOf,
+    failingMs(tenant) {
+      const cooldown = cooldowns.get(tenant);
+      return cooldown ? now() - cooldown.sinceMs : 0;
+    },
     causeOf(tenant) {
       const rest = cooldowns.get(tenant);
       return rest && now() < rest.untilMs ? rest.cause : undefined;

@@ -1,68 +1,85 @@
-import type { BusRecord, EventBus } from '@rms/bus';
+import type { BatchRange } from '@rms/bus';
+import { inOneRoundTrip, type Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
 import type { WebhooksMetrics } from '../metrics.ts';
+import { type InsertedLetter, type InsertedRow, insertingLetters, readLetterBytes } from './dead-letter-queries.ts';
 import type { DeadLetter } from './decode.ts';
+import { advancePositions } from './position-queries.ts';
 
 export interface DeadLetterParts {
-  readonly bus: EventBus;
-  /** The dead-letter topic, which has one partition. */
-  readonly topic: string;
+  readonly pool: Pool;
   /** The topic that the records were read from. */
-  readonly source: string;
+  readonly topic: string;
   readonly metrics: Pick<WebhooksMetrics, 'deadLetters'>;
   readonly log: Logger;
+  /** Size of the table above which no record is kept. */
+  readonly maxBytes?: number;
 }
 
-/** Well below Kafka's message size limit of 1 MB. */
-const batchBytes = 512 * 1024;
-const valueLimit = 768 * 1024;
-const headersLimit = 64 * 1024;
-const detailLimit = 500;
+/** About four million records of 2 kB. */
+export const maxLetterBytes = 8 * 1024 ** 3;
+/** Values per statement. */
+const statementBytes = 4 * 1024 * 1024;
 
 /**
- * Creates a function that publishes records unchanged to the dead-letter topic, at least once, with headers for the
- * reason and the original position. It resolves when they are acknowledged. If it rejects, the current batch is not
- * counted.
+ * Creates a function that keeps records in webhooks.dead_letters, and advances the positions of their ranges in the same
+ * commit. It resolves to the partitions whose stored position is before their range: their records are not kept. A record
+ * that arrives again changes nothing. Rejects if the table has reached its maximum size: the partitions of the records
+ * then wait, so that none is lost.
  */
-export function createDeadLetters({ bus, topic, source, metrics, log }: DeadLetterParts) {
-  return async (letters: readonly DeadLetter[], signal: AbortSignal): Promise<void> => {
-    for (const batch of batchesOf(letters)) {
-      const records = batch.map((letter) => toRecord(letter, source, new Date()));
-      await bus.publish({ topic, partition: 0, records }, signal);
-      for (const { record, reason, detail } of batch) {
-        const { partition, offset, headers } = record;
-        metrics.deadLetters.inc({ reason });
+export function createDeadLetters({ pool, topic, metrics, log, maxBytes = maxLetterBytes }: DeadLetterParts) {
+  return async (letters: readonly DeadLetter[], ranges: readonly BatchRange[]): Promise<readonly number[]> => {
+    if (letters.length === 0) return ranges.length === 0 ? [] : advancePositions(pool, topic, ranges);
+    const bytes = await readLetterBytes(pool);
+    if (bytes >= maxBytes) {
+      throw new Error(
+        `webhooks.dead_letters has ${bytes} of at most ${maxBytes} bytes, so the partitions of further dead letters wait`,
+      );
+    }
+    const all = new Set<number>();
+    const batches = batchesOf(letters);
+    for (const [i, batch] of batches.entries()) {
+      // The positions advance with the last statement.
+      const handled = ranges.map((range) => ({ range, advances: i === batches.length - 1 }));
+      const [result] = await inOneRoundTrip(pool, [insertingLetters(topic, batch, handled)]);
+      const [row] = (result?.rows ?? []) as InsertedRow[];
+      report(batch, row?.inserted ?? []);
+      for (const partition of row?.behind ?? []) all.add(partition);
+    }
+    return [...all];
+  };
+
+  function report(batch: readonly DeadLetter[], inserted: readonly InsertedLetter[]): void {
+    const headersOf = new Map(batch.map(({ record }) => [placeOf(record), record.headers]));
+    const parked = new Map<string, { readonly first: InsertedLetter; records: number }>();
+    for (const letter of inserted) {
+      const { workspaceId: workspace_id, environment, reason, partition, offset, error: detail } = letter;
+      metrics.deadLetters.inc({ reason });
+      if (reason === 'failed') {
+        const name = `${workspace_id} ${environment}`;
+        const known = parked.get(name);
+        if (known) known.records += 1;
+        else parked.set(name, { first: letter, records: 1 });
+      } else {
+        const request_id = headersOf.get(placeOf(letter))?.['x-request-id'];
         log.error(
-          { reason, detail, topic: source, partition, offset, request_id: headers['x-request-id'] },
-          'record cannot be processed; published to the dead-letter topic',
+          { reason, detail, topic, partition, offset, workspace_id, environment, request_id },
+          'record cannot be processed; kept as a dead letter',
         );
       }
     }
-  };
+    for (const { first, records } of parked.values()) {
+      const { workspaceId: workspace_id, environment, error: detail } = first;
+      log.error(
+        { workspace_id, environment, records, detail, topic },
+        'events of a tenant cannot be stored; its records are parked',
+      );
+    }
+  }
 }
 
-/**
- * Makes a dead-letter record. If the original is so large that Kafka would reject it with the additional headers, its
- * value is truncated or its own headers are dropped.
- */
-function toRecord({ record, reason, detail }: DeadLetter, source: string, at: Date): BusRecord {
-  const { key, value, headers, partition, offset } = record;
-  const ownBytes = Object.entries({ ...headers, key }).reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')), 0);
-  const isCut = value.length > valueLimit || ownBytes > headersLimit;
-  return {
-    key: ownBytes > headersLimit ? '' : key,
-    value: value.subarray(0, valueLimit),
-    headers: {
-      ...(ownBytes > headersLimit ? {} : headers),
-      'dead-letter-reason': reason,
-      'dead-letter-detail': detail.slice(0, detailLimit),
-      'dead-letter-topic': source,
-      'dead-letter-partition': `${partition}`,
-      'dead-letter-offset': offset,
-      'dead-letter-time': at.toISOString(),
-      ...(isCut ? { 'dead-letter-cut': `of ${value.length} bytes and ${ownBytes} of key and headers` } : {}),
-    },
-  };
+function placeOf({ partition, offset }: { readonly partition: number; readonly offset: string }): string {
+  return `${partition}/${offset}`;
 }
 
 function batchesOf(letters: readonly DeadLetter[]): DeadLetter[][] {
@@ -72,7 +89,7 @@ function batchesOf(letters: readonly DeadLetter[]): DeadLetter[][] {
     remainingBytes -= letter.record.value.length;
     if (remainingBytes < 0 || batches.length === 0) {
       batches.push([]);
-      remainingBytes = batchBytes - letter.record.value.length;
+      remainingBytes = statementBytes - letter.record.value.length;
     }
     batches.at(-1)?.push(letter);
   }

@@ -6,14 +6,18 @@ import { environmentOf } from '@rms/tenant';
 import { logPartitions } from '../log/partitions.ts';
 
 /**
- * The reason why a record can never become an event: its bytes cannot be decoded, required fields are missing, it is older
- * than the retention or in the future, or PostgreSQL rejects its content.
+ * The reason why a record is not stored as an event: its bytes cannot be decoded, required fields are missing, it is older
+ * than the retention or in the future, PostgreSQL rejects its content, or the events of its tenant cannot be stored. A
+ * retry changes only the last one.
  */
-export type DeadReason = 'unreadable' | 'incomplete' | 'out_of_time' | 'refused';
+export type DeadReason = (typeof deadReasons)[number];
+export const deadReasons = ['unreadable', 'incomplete', 'out_of_time', 'refused', 'failed'] as const;
 
-/** A record that cannot be processed. */
+/** A record that is not stored as an event. */
 export interface DeadLetter {
   readonly record: ConsumedRecord;
+  /** The event; undefined if the record cannot be decoded. */
+  readonly event?: ResourceEvent;
   readonly reason: DeadReason;
   readonly detail: string;
 }
@@ -31,14 +35,14 @@ export function decode(record: ConsumedRecord, nowMs: number, retentionDays: num
     return { record, reason: 'unreadable', detail: (error as Error).message };
   }
   const missing = missingOf(event);
-  if (missing) return { record, reason: 'incomplete', detail: `the event has no ${missing}` };
+  if (missing) return { record, event, reason: 'incomplete', detail: `the event has no ${missing}` };
   if (!logPartitions.accepts(idTime(event.id), nowMs, retentionDays)) {
-    return { record, reason: 'out_of_time', detail: 'the event is too old or in the future' };
+    return { record, event, reason: 'out_of_time', detail: 'the event is too old or in the future' };
   }
   return event;
 }
 
-export function isDead(decoded: ResourceEvent | DeadLetter): decoded is DeadLetter {
+export function isDead(decoded: object): decoded is DeadLetter {
   return 'reason' in decoded;
 }
 

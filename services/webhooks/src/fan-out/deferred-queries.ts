@@ -12,6 +12,7 @@ import {
   type NewDeliveries,
   toNewDeliveries,
 } from './delivery-ctes.ts';
+import { tryTenantLock } from './tenant-lock.ts';
 
 /** Reads the tenants that have deferred events. */
 export async function readDeferredTenants(db: Queryable): Promise<Tenant[]> {
@@ -69,7 +70,7 @@ export function fanOutDeferred(
   freeCapacity: () => Capacity,
 ): Promise<DeferredStep | undefined> {
   return inTransaction(pool, async (tx) => {
-    if (!(await tryLock(tx, tenant))) return undefined;
+    if (!(await tryTenantLock(tx, 'deferred events', tenant))) return undefined;
     const chunk = await readChunk(tx, tenant);
     if (!chunk) return undefined;
     const events = await readEvents(tx, tenant, chunk.eventIds);
@@ -79,19 +80,6 @@ export function fanOutDeferred(
     const stored = toNewDeliveries(rows, jobEventsOf(events), leasedAtMs);
     return { ...stored, completed: chunk.isPart ? [] : chunk.eventIds };
   });
-}
-
-/**
- * Locks the deferred events of a tenant until the transaction ends, so that one instance at a time handles them and
- * they stay in order. Returns false if another instance has the lock.
- */
-async function tryLock(tx: Queryable, { workspaceId, environment }: Tenant): Promise<boolean> {
-  const { rows } = await tx.query<{ locked: boolean }>({
-    name: 'deferred-lock',
-    text: "select pg_try_advisory_xact_lock(hashtextextended('deferred events ' || $1 || ' ' || $2, 0)) as locked",
-    values: [workspaceId, environment],
-  });
-  return rows[0]?.locked === true;
 }
 
 async function readChunk(tx: Queryable, { workspaceId, environment }: Tenant): Promise<Chunk | undefined> {

@@ -1,12 +1,13 @@
 import { type DatabaseTime, isRefusal, type Pool, translatePgError } from '@rms/db';
 import { idTime } from '@rms/ids';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage, type Tenant } from '@rms/tenant';
 import { outsideSpans } from '@rms/tracing';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
 import { createCooldowns } from './cooldowns.ts';
+import { filterParked } from './dead-letter-queries.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { fanOut } from './fan-out-queries.ts';
 import type { HandledRange } from './position-queries.ts';
@@ -28,6 +29,8 @@ export interface EventStoreParts {
 export interface Stored {
   /** Events that PostgreSQL rejected. They can never be stored. */
   readonly refused: Map<string, Error>;
+  /** Events whose records must be parked: their tenant has parked records, or has failed for too long. */
+  readonly parked: Map<string, unknown>;
   /** Events that must be stored again later. */
   readonly failed: Map<string, unknown>;
   /** Partitions whose stored position is before their range. Their events were not stored. */
@@ -36,15 +39,29 @@ export interface Stored {
   isAdvanced: boolean;
 }
 
+/** What happens to the events of a tenant that are not stored, and why. */
+interface Outcome {
+  readonly outcome: 'parked' | 'failed';
+  readonly cause: unknown;
+}
+
 interface Progress extends Stored {
   /** The ranges of the events, which do not advance. */
   readonly ranges: readonly HandledRange[];
-  /** Causes of the failures, by tenant. */
-  readonly failedTenants: Map<string, unknown>;
+  /** The tenants with events that are not stored. */
+  readonly tenants: Map<string, Outcome>;
 }
 
+/**
+ * After a tenant's events have failed for this long, its records are parked, and the other records of its partitions are
+ * processed. Longer than most locks and restarts, shorter than the time that the in-process bus waits for a batch.
+ */
+const parkAfterMs = 10_000;
+const othersFirst: Outcome = { outcome: 'failed', cause: new Error('other tenants are stored first') };
+const followsParked: Outcome = { outcome: 'parked', cause: new Error('earlier records of the tenant are parked') };
+
 /** Maximum number of events per statement. */
-const eventsPerStatement = 500;
+export const eventsPerStatement = 500;
 /** Time after which no further statement of a tenant that is stored alone starts. */
 const aloneMs = 5_000;
 
@@ -52,7 +69,8 @@ const aloneMs = 5_000;
  * Creates a function that stores events, each at most once. If a statement fails, its tenants are stored one by one,
  * with all their events deferred, so that a tenant that cannot be stored does not affect the others. Such a tenant is
  * retried after the others, with growing pauses and smaller statements, so that a statement that exceeds its time limit
- * has less to do in the next try.
+ * has less to do in the next try. If it still fails after {@link parkAfterMs}, its records are to be parked, and all later
+ * records of the tenant until those are stored.
  */
 export function createEventStore({ pool, topic, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
   /** Tenants that could not be stored. */
@@ -64,21 +82,27 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const stored = await fanOut(pool, arrivals, {
+    const {
+      jobs,
+      due,
+      behind,
+      parked,
+      deferred: later,
+    } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
       defer,
       handled: { topic, ranges },
     });
-    const { jobs, due, deferred: later } = stored;
-    for (const partition of stored.behind) progress.behind.add(partition);
-    progress.isAdvanced = ranges !== progress.ranges;
+    for (const partition of behind) progress.behind.add(partition);
+    const stored = withoutParked(arrivals, parked, progress);
+    progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
     const isLater = new Set(later);
-    for (const { event } of arrivals) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    for (const { event } of stored) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
     outsideSpans(() => {
       engine.deliver(jobs);
-      watchers.wake(arrivals.map(({ event }) => event));
+      watchers.wake(stored.map(({ event }) => event));
       if (due.length > 0) engine.wakeFor(due);
       if (later.length > 0) deferred.wake();
     });
@@ -112,37 +136,60 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     let rest = arrivals;
     try {
       for (; rest.length > 0; rest = rest.slice(size)) {
-        if (performance.now() >= endsAtMs) return fail(rest, new Error('other tenants are stored first'), progress);
+        if (performance.now() >= endsAtMs) return setAside(rest, othersFirst, progress);
         await storeSome(rest.slice(0, size), true, progress);
       }
       cooldowns.end(tenant);
     } catch (error) {
-      if (!isUnavailable(error)) cooldowns.begin(tenant, error);
-      fail(rest, error, progress);
+      if (isUnavailable(error)) return setAside(rest, { outcome: 'failed', cause: error }, progress);
+      cooldowns.begin(tenant, error);
+      setAside(rest, outcomeOf(tenant, error), progress);
     }
   };
+
+  const outcomeOf = (tenant: string, cause: unknown): Outcome => ({
+    outcome: cooldowns.failingMs(tenant) >= parkAfterMs ? 'parked' : 'failed',
+    cause,
+  });
 
   const storeTenants = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
     const endsAtMs = performance.now() + aloneMs;
     for (const [tenant, own] of byTenant(arrivals)) {
       const cause = cooldowns.causeOf(tenant);
       if (cause === undefined) await storeAlone(tenant, own, endsAtMs, progress);
-      else fail(own, cause, progress);
+      else setAside(own, outcomeOf(tenant, cause), progress);
     }
+  };
+
+  /** Stores events of tenants that have failed, except those that have parked records. */
+  const storeRetried = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
+    if (arrivals.length === 0) return;
+    const tenants = arrivals.map(({ event: { workspaceId, environment } }) => ({
+      workspaceId,
+      environment: fromEnvironmentMessage(environment),
+    }));
+    let parked: readonly Tenant[];
+    try {
+      parked = await filterParked(pool, tenants);
+    } catch (cause) {
+      return setAside(arrivals, { outcome: 'failed', cause }, progress);
+    }
+    await storeTenants(withoutParked(arrivals, parked, progress), progress);
   };
 
   /**
    * @param ranges the ranges of the arrivals, at most one per partition. Those that may advance do so with the last
-   * statement, unless an event is refused or fails.
+   * statement, unless an event is refused, parked or fails.
    */
   return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {
     const progress: Progress = {
       refused: new Map(),
+      parked: new Map(),
       failed: new Map(),
       behind: new Set(),
       isAdvanced: false,
       ranges: ranges.map(({ range }) => ({ range, advances: false })),
-      failedTenants: new Map(),
+      tenants: new Map(),
     };
     const isRetried = (arrival: Arrival) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
     const retried = arrivals.filter(isRetried);
@@ -152,16 +199,16 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
       const some = withoutOvertaking(chunk, progress);
       if (some.length === 0) continue;
       const isLast = i === chunks.length - 1 && retried.length === 0;
-      const advances = isLast && progress.refused.size === 0 && progress.failed.size === 0;
+      const advances = isLast && progress.refused.size === 0 && progress.tenants.size === 0;
       try {
         await storeSome(some, false, progress, advances ? ranges : progress.ranges);
       } catch (error) {
         // Without the database, no tenant can be stored.
-        if (isUnavailable(error)) fail(some, error, progress);
+        if (isUnavailable(error)) setAside(some, { outcome: 'failed', cause: error }, progress);
         else await storeTenants(some, progress);
       }
     }
-    await storeTenants(retried, progress);
+    await storeRetried(retried, progress);
     return progress;
   };
 }
@@ -170,21 +217,34 @@ function isUnavailable(error: unknown): boolean {
   return translatePgError(error).code === 'service_unavailable';
 }
 
-function fail(arrivals: readonly Arrival[], error: unknown, { failed, failedTenants }: Progress): void {
+function setAside(arrivals: readonly Arrival[], outcome: Outcome, progress: Progress): void {
   for (const arrival of arrivals) {
-    failed.set(arrival.event.id, error);
-    failedTenants.set(tenantOf(arrival), error);
+    progress[outcome.outcome].set(arrival.event.id, outcome.cause);
+    progress.tenants.set(tenantOf(arrival), outcome);
   }
 }
 
-/** Fails the events of tenants with failed events, which must be stored first. Returns the other events. */
+/** Sets the events of tenants aside that have unstored events, which must be stored first. Returns the other events. */
 function withoutOvertaking(arrivals: readonly Arrival[], progress: Progress): readonly Arrival[] {
-  if (progress.failed.size === 0) return arrivals;
+  if (progress.tenants.size === 0) return arrivals;
   return arrivals.filter((arrival) => {
-    const cause = progress.failedTenants.get(tenantOf(arrival));
-    if (cause !== undefined) fail([arrival], cause, progress);
-    return cause === undefined;
+    const outcome = progress.tenants.get(tenantOf(arrival));
+    if (outcome) setAside([arrival], outcome, progress);
+    return outcome === undefined;
   });
+}
+
+/** Sets the events of tenants with parked records aside. Returns the other events. */
+function withoutParked(
+  arrivals: readonly Arrival[],
+  parked: readonly Tenant[],
+  progress: Progress,
+): readonly Arrival[] {
+  if (parked.length === 0) return arrivals;
+  const names = new Set(parked.map(({ workspaceId, environment }) => `${workspaceId} ${environment}`));
+  const isParked = (arrival: Arrival) => names.has(tenantOf(arrival));
+  setAside(arrivals.filter(isParked), followsParked, progress);
+  return arrivals.filter((arrival) => !isParked(arrival));
 }
 
 function tenantOf({ event }: Arrival): string {

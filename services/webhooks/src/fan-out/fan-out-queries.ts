@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { inOneRoundTrip, type Pool, type Statement } from '@rms/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage, type Tenant } from '@rms/tenant';
 import type { Capacity } from '../delivery/schedule/scheduler.ts';
 import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
@@ -29,6 +29,8 @@ const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
 export interface FannedOut extends NewDeliveries {
   /** IDs of the events that are stored, but whose deliveries are not; see deferred-queries.ts. */
   readonly deferred: string[];
+  /** Tenants whose events are not stored, because they have parked records that must be stored first. */
+  readonly parked: Tenant[];
   /** Partitions whose stored position is before their range. Their events are not stored. */
   readonly behind: readonly number[];
 }
@@ -39,6 +41,20 @@ export interface FanOutOptions {
   readonly defer: boolean;
   /** The ranges of the arrivals in their topic, at most one per partition; undefined on a bus without positions. */
   readonly handled?: HandledRanges;
+  /** Whether the events are those of parked records. Others are not stored while their tenant has parked records. */
+  readonly areParked?: boolean;
+}
+
+/** Statements to run in one transaction, and how to read their results. */
+export interface FanOutStatements {
+  readonly statements: readonly Statement[];
+  readonly read: (results: readonly { readonly rows: unknown[] }[]) => FannedOut;
+}
+
+/** Stores events in one round trip and one transaction; see {@link fanOutStatements}. */
+export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: FanOutOptions): Promise<FannedOut> {
+  const { statements, read } = fanOutStatements(arrivals, options);
+  return read(await inOneRoundTrip(pool, statements));
 }
 
 /**
@@ -50,41 +66,57 @@ export interface FanOutOptions {
  * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
  * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
  *
- * Advances the positions of `handled` in the same commit; see {@link positionCtes}.
+ * Advances the positions of `handled` in the same commit; see {@link positionCtes}. If a tenant has parked records, its
+ * events are not stored, because those must be stored first, and no position advances.
  */
-export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: FanOutOptions): Promise<FannedOut> {
+export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const leasedAtMs = performance.now();
-  const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)];
-  const results = await inOneRoundTrip(pool, statements);
-  const rows: (CreatedRow & { deferred: string[] | null; behind: number[] | null })[] = results.at(-1)?.rows ?? [];
-  const { deferred, behind } = rows[0] ?? {};
-  return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: deferred ?? [], behind: behind ?? [] };
+  return {
+    statements: [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)],
+    read(results) {
+      const rows = (results.at(-1)?.rows ?? []) as (CreatedRow & FirstRow)[];
+      const { deferred, parked, behind } = rows[0] ?? {};
+      const created = toNewDeliveries(rows, jobEvents, leasedAtMs);
+      return { ...created, deferred: deferred ?? [], parked: parked ?? [], behind: behind ?? [] };
+    },
+  };
+}
+
+/** The further columns of the first row; null in all others. */
+interface FirstRow {
+  readonly deferred: string[] | null;
+  readonly parked: Tenant[] | null;
+  readonly behind: number[] | null;
 }
 
 function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
-  { freeCapacity, defer, handled = { topic: '', ranges: [] } }: FanOutOptions,
+  { freeCapacity, defer, areParked = false, handled = { topic: '', ranges: [] } }: FanOutOptions,
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
   return {
     name: 'fan-out',
     text: `
-      with ${positionCtes(27)}, tenants as materialized (
+      with tenants as materialized (
         select workspace_id, environment, size.webhooks,
                $20::boolean or size.webhooks > $21
                  or exists (select from webhooks.deferred_events as d
-                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred
+                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred,
+               not $27::boolean
+                 and exists (select from webhooks.dead_letters as l
+                              where l.parked and l.workspace_id = t.workspace_id
+                                and l.environment = t.environment) as is_parked
           from (select distinct * from unnest($8::text[], $9::text[]) as t (workspace_id, environment)) as t
          cross join lateral (
                select count(*) as webhooks from (
                  select from webhooks.webhooks as w
                   where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
                ) as size
-      ), incoming as (
+      ), ${positionCtes(28, 'not exists (select from tenants where is_parked)')}, incoming as (
         select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
                       as position, tenants.webhooks, tenants.is_deferred
           from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
@@ -95,7 +127,8 @@ function storingEvents(
           join webhooks.feeds as f using (workspace_id, environment)
           join tenants using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
-         where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+         where not tenants.is_parked
+           and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
            and e.bus_partition not in (select bus_partition from behind)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
@@ -127,6 +160,8 @@ function storingEvents(
         select * from deferred
       ), ${deliveryCtes('immediate', 'true', {
         deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
+        parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
+                    from tenants where is_parked)`,
         behind: '(select array_agg(bus_partition) from behind)',
       })}`,
     values: [
@@ -150,6 +185,7 @@ function storingEvents(
       deliveriesPerStatement,
       events.map(({ actor }) => actor),
       events.map(({ tracestate }) => tracestate || null),
+      areParked,
       ...positionValues(handled),
     ],
   };

@@ -14,15 +14,14 @@ import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
-import { createEventStore } from './event-store.ts';
-import { advancePositions, type HandledRange } from './position-queries.ts';
+import { createEventStore, type Stored } from './event-store.ts';
+import type { HandledRange } from './position-queries.ts';
 import { createPositionStore } from './position-store.ts';
 
 export interface FanOutParts {
   readonly pool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
-  readonly deadLetterTopic: string;
   readonly group: string;
   /** Retention of events: older ones cannot be stored. */
   readonly retentionDays: number;
@@ -34,102 +33,99 @@ export interface FanOutParts {
   readonly log: Logger;
 }
 
-/** The decoded records of a batch. */
+/** The decoded records of a batch, in order. */
 interface Batch {
-  readonly arrivals: readonly Arrival[];
+  readonly records: readonly (Arrival | DeadLetter)[];
   /** Undefined on a bus without positions. */
   readonly range: BatchRange | undefined;
   /** Whether all records of the batch are events. */
   readonly isWhole: boolean;
 }
 
-interface Outcome {
-  /** The errors of events that PostgreSQL rejected, by event ID. */
-  readonly refused: ReadonlyMap<string, Error>;
-  /** Whether the position has advanced. */
-  readonly isAdvanced: boolean;
-}
-
+/** The reason why a batch must be delivered again. */
 interface Failure {
   readonly failure: unknown;
 }
 
 /**
  * Creates the worker that turns bus events into deliveries. Concurrent batches of different partitions share a
- * statement, which also stores the positions (docs/adr/0030). If the batch has records that cannot be processed, the
- * position advances after they were published to the dead-letter topic:
+ * statement, which also stores the positions (docs/adr/0030). If records of a batch are not stored as events, the
+ * position advances in the commit that keeps them as dead letters:
  *
  *   batch ──► store events and position ──► done
- *     ▲        │ or: store events ──► publish dead letters ──► store position ──► done
- *     ├────────┴─────────────────────────────┘ database or bus down: the batch is redelivered; stored events have no effect
+ *     ▲        │ or: store events ──► keep dead letters, store position ──► done
+ *     ├────────┴────────────────────────┘ database down: the batch is redelivered; stored records have no effect
  *   records from the stored position ◄── the stored position is before the batch: the database has gone back
  */
 export function createFanOut(parts: FanOutParts): Worker {
-  const { pool, bus, topic, deadLetterTopic, group, retentionDays } = parts;
-  const { engine, watchers, deferred, time, metrics, log } = parts;
-  const publishDeadLetters = createDeadLetters({ bus, topic: deadLetterTopic, source: topic, metrics, log });
+  const { pool, bus, topic, group, retentionDays, engine, watchers, deferred, time, metrics, log } = parts;
+  const keepDeadLetters = createDeadLetters({ pool, topic, metrics, log });
   const store = createEventStore({ pool, topic, engine, watchers, deferred, time, metrics });
   const positions = createPositionStore({ pool, topic, metrics });
 
-  /** A batch fails if one of its events could not be stored. The other events of the batch are stored. */
+  /** A batch fails if one of its records could not be stored. The other records of the batch are stored. */
   const storeTogether = coalesce(
-    async (batches: Batch[]): Promise<(Outcome | Failure)[]> => {
+    async (batches: Batch[]): Promise<(Failure | undefined)[]> => {
       const { together, ranges } = continuing(batches);
-      const arrivals = unique([...together].flatMap((batch) => batch.arrivals));
-      const { refused, failed, behind, isAdvanced } = await store(arrivals, ranges);
-      return batches.map((batch) => {
-        const { range } = batch;
-        if (!together.has(batch)) return { failure: new Error('an earlier batch of the partition is stored first') };
-        if (range && behind.has(range.partition)) return { failure: new RewoundError(range) };
-        const first = batch.arrivals.find(({ event }) => failed.has(event.id));
-        if (first) return { failure: failed.get(first.event.id) };
-        return { refused, isAdvanced: isAdvanced && batch.isWhole };
+      const stored = await store(unique([...together].flatMap(arrivalsOf)), ranges);
+      const failures = new Map<Batch, Failure>();
+      for (const batch of batches) {
+        const failure = together.has(batch) ? failureOf(batch, stored) : notContinuing;
+        if (failure) failures.set(batch, failure);
+      }
+      const advanced = new Set(stored.isAdvanced ? ranges.filter(({ advances }) => advances).map(partitionOf) : []);
+      const rest = batches.filter((batch) => {
+        const isAdvanced = batch.range && advanced.has(batch.range.partition);
+        return !failures.has(batch) && !isAdvanced;
       });
+      for (const [batch, failure] of await finish(rest, stored)) failures.set(batch, failure);
+      return batches.map((batch) => failures.get(batch));
     },
     { maxInFlight: 1, maxBatch: 32 },
   );
 
-  const storeTraced = async (batch: Batch): Promise<Outcome> => {
-    const spans = startConsumerSpans(topic, group, batch.arrivals);
+  /** Keeps the dead letters of batches and advances their positions. Returns the batches that failed. */
+  const finish = async (batches: readonly Batch[], stored: Stored): Promise<Map<Batch, Failure>> => {
+    const { together, ranges } = continuing(batches);
+    const failures = new Map(batches.filter((batch) => !together.has(batch)).map((batch) => [batch, notContinuing]));
     try {
-      const stored = await inSpans(spans, () => storeTogether(batch));
-      if ('failure' in stored) throw stored.failure;
-      endSpans(spans);
-      return stored;
-    } catch (error) {
-      endSpans(spans, error);
-      throw error;
+      const letters = [...together].flatMap((batch) => lettersOf(batch, stored));
+      const behind = await keepDeadLetters(
+        letters,
+        ranges.map(({ range }) => range),
+      );
+      for (const batch of together) {
+        const { range } = batch;
+        if (range && behind.includes(range.partition)) failures.set(batch, { failure: new RewoundError(range) });
+      }
+    } catch (failure) {
+      for (const batch of together) failures.set(batch, { failure });
     }
+    return failures;
   };
 
-  const advance = async (range: BatchRange) => {
-    const behind = await advancePositions(pool, topic, [range]);
-    if (behind.length > 0) throw new RewoundError(range);
-  };
-
-  const handle = async (
-    records: readonly ConsumedRecord[],
-    signal: AbortSignal,
-    range: BatchRange | undefined,
-  ): Promise<void> => {
+  const handle = async (records: readonly ConsumedRecord[], range: BatchRange | undefined): Promise<void> => {
     const nowMs = await time.fresh();
-    const decoded = records.map((record) => ({ record, event: decode(record, nowMs, retentionDays) }));
-    const arrivals = decoded.flatMap(({ record, event }) => (isDead(event) ? [] : { record, event }));
+    const decoded = records.map((record): Arrival | DeadLetter => {
+      const event = decode(record, nowMs, retentionDays);
+      return isDead(event) ? event : { record, event };
+    });
+    const arrivals = decoded.filter(isArrival);
     await logPartitions.makeFor(
       pool,
       arrivals.map(({ event }) => idTime(event.id)),
       nowMs,
     );
-    const batch = { arrivals, range, isWhole: arrivals.length === records.length };
-    const { refused, isAdvanced } =
-      arrivals.length > 0 ? await storeTraced(batch) : { refused: new Map<string, Error>(), isAdvanced: false };
-    const dead = decoded.flatMap(({ record, event }): DeadLetter | [] => {
-      if (isDead(event)) return event;
-      const refusal = refused.get(event.id);
-      return refusal ? { record, reason: 'refused', detail: refusal.message } : [];
-    });
-    if (dead.length > 0) await publishDeadLetters(dead, signal);
-    if (range && !isAdvanced) await advance(range);
+    const spans = startConsumerSpans(topic, group, arrivals);
+    try {
+      const batch = { records: decoded, range, isWhole: arrivals.length === decoded.length };
+      const failed = await inSpans(spans, () => storeTogether(batch));
+      if (failed) throw failed.failure;
+      endSpans(spans);
+    } catch (error) {
+      endSpans(spans, error);
+      throw error;
+    }
   };
 
   return {
@@ -140,7 +136,7 @@ export function createFanOut(parts: FanOutParts): Worker {
       const onBatch: Subscription['onBatch'] = async (records, lost, range) => {
         const partition = records[0]?.partition ?? 0;
         try {
-          await handle(records, lost, range);
+          await handle(records, range);
           stuck.delete(partition);
           if (stuck.size === 0) health?.working();
         } catch (error) {
@@ -178,6 +174,41 @@ function continuing(batches: readonly Batch[]): { together: ReadonlySet<Batch>; 
     merged.set(range.partition, { range: { ...last, from }, advances: isWhole && (before?.advances ?? true) });
   }
   return { together, ranges: [...merged.values()] };
+}
+
+const notContinuing: Failure = { failure: new Error('an earlier batch of the partition is stored first') };
+
+function partitionOf({ range }: HandledRange): number {
+  return range.partition;
+}
+
+function isArrival(record: Arrival | DeadLetter): record is Arrival {
+  return !isDead(record);
+}
+
+function arrivalsOf({ records }: Batch): Arrival[] {
+  return records.filter(isArrival);
+}
+
+function failureOf(batch: Batch, { behind, failed }: Stored): Failure | undefined {
+  const { range } = batch;
+  if (range && behind.has(range.partition)) return { failure: new RewoundError(range) };
+  const first = arrivalsOf(batch).find(({ event }) => failed.has(event.id));
+  return first && { failure: failed.get(first.event.id) };
+}
+
+/** Returns the records of a batch that are not stored as events. */
+function lettersOf({ records }: Batch, { refused, parked }: Stored): DeadLetter[] {
+  return records.flatMap((record): DeadLetter | [] => {
+    if (!isArrival(record)) return record;
+    const { id } = record.event;
+    if (refused.has(id)) return { ...record, reason: 'refused', detail: messageOf(refused.get(id)) };
+    return parked.has(id) ? { ...record, reason: 'failed', detail: messageOf(parked.get(id)) } : [];
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Removes duplicates, because a statement must not contain the same event twice. */

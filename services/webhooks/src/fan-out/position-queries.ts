@@ -19,8 +19,9 @@ export interface HandledRanges {
  * range, or missing; it does not advance, and the records must not be stored) and `advanced`. Positions never decrease
  * here, and are locked in the order of the partitions. The parameters from `first` on are those of
  * {@link positionValues}.
+ * @param condition whether positions may advance
  */
-export function positionCtes(first: number): string {
+export function positionCtes(first: number, condition = 'true'): string {
   const $ = (index: number) => `$${first + index}`;
   return `ranges as materialized (
         select * from unnest(${$(1)}::integer[], ${$(2)}::bigint[], ${$(3)}::bigint[], ${$(4)}::text[], ${$(5)}::boolean[])
@@ -33,7 +34,8 @@ export function positionCtes(first: number): string {
       ), advanced as (
         insert into webhooks.positions as p (topic, bus_partition, next_offset, last_record, stored_at)
         select ${$(0)}::text, bus_partition, next_offset, last_record, now()
-          from ranges where advances and bus_partition not in (select bus_partition from behind) order by bus_partition
+          from ranges
+         where advances and bus_partition not in (select bus_partition from behind) and ${condition} order by bus_partition
             on conflict (topic, bus_partition) do update
            set next_offset = greatest(p.next_offset, excluded.next_offset),
                last_record = case when p.next_offset > excluded.next_offset then p.last_record

@@ -9,6 +9,7 @@ import type { EndpointAgents } from '../delivery/attempt/endpoint-agents.ts';
 import type { SecretCache } from '../delivery/attempt/secret-cache.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { ParkedRecords } from '../fan-out/parked-records.ts';
 import type { FeedWatchers } from '../feed/feed-watchers.ts';
 import type { WebhookStatus } from '../subscription/webhook.ts';
 
@@ -22,6 +23,7 @@ export interface HandlerParts {
   readonly egress: Egress;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'join'>;
+  readonly parkedRecords: Pick<ParkedRecords, 'wake'>;
   readonly time: Pick<DatabaseTime, 'fresh'>;
   readonly pageTokenKeys: Keys;
   /** Maximum number of webhooks per workspace, unless its plan sets a limit. 0 means no limit. */

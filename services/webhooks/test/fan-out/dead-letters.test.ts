@@ -1,8 +1,12 @@
 import { newId } from '@rms/ids';
+import { createLogger } from '@rms/logging';
+import { Counter } from '@rms/metrics';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { deleteExpiredLetters } from '../../src/fan-out/dead-letter-queries.ts';
+import { createDeadLetters } from '../../src/fan-out/dead-letters.ts';
 import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from '../support.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -10,7 +14,6 @@ const dayMs = 24 * 3_600_000;
 describe('a record that cannot be processed', () => {
   let rms: Webhooks;
   let receiver: Receiver;
-  let taken: ReturnType<Webhooks['takeDeadLetters']>;
 
   beforeAll(async () => {
     rms = await startWebhooks();
@@ -20,10 +23,7 @@ describe('a record that cannot be processed', () => {
     await receiver?.close();
     await rms?.stop();
   });
-  beforeEach(() => {
-    taken = rms.takeDeadLetters();
-  });
-  afterEach(() => taken.stop());
+  beforeEach(() => rms.database.pool.query('truncate webhooks.dead_letters'));
 
   const subscribed = async () => {
     const tenant = newTenant();
@@ -44,20 +44,14 @@ describe('a record that cannot be processed', () => {
     await rms.publishRecords(toRecord(before), poison, toRecord(after));
     const log = await rms.settled(tenant, 2);
     expect(log.map(({ eventId }) => eventId).sort()).toEqual([before.id, after.id].sort());
-    expect(taken.letters).toHaveLength(1);
-    expect(taken.letters[0]).toMatchObject({
-      key: poison.key,
-      headers: {
-        'x-request-id': 'req_1',
-        'dead-letter-reason': 'unreadable',
-        'dead-letter-topic': 'rms.resource-events.v1',
-        'dead-letter-partition': '0',
-        'dead-letter-offset': '1',
+    const letters = await rms.readDeadLetters();
+    expect(letters).toMatchObject([
+      {
+        ...{ key: poison.key, headers: poison.headers, reason: 'unreadable', parked: false },
+        ...{ topic: 'rms.resource-events.v1', partition: 0, offset: 1n, error: expect.stringMatching(/./) },
       },
-    });
-    expect(Buffer.from(taken.letters[0]?.value ?? [])).toEqual(poison.value);
-    expect(Date.parse(taken.letters[0]?.headers['dead-letter-time'] ?? '')).toBeGreaterThan(Date.now() - 60_000);
-    expect(taken.letters[0]?.headers['dead-letter-detail']).not.toBe('');
+    ]);
+    expect(Buffer.from(letters[0]?.value ?? [])).toEqual(poison.value);
     expect(await counted('unreadable')).toBe(already + 1);
   });
 
@@ -72,7 +66,8 @@ describe('a record that cannot be processed', () => {
     const tenant = await subscribed();
     await rms.publish(Object.assign(newEvent(tenant), wrong), newEvent(tenant));
     await rms.settled(tenant, 1);
-    expect(taken.letters.map(({ headers }) => headers['dead-letter-reason'])).toEqual([reason]);
+    const letters = [...(await rms.readDeadLetters()), ...(await rms.readDeadLetters(tenant.workspaceId))];
+    expect(letters.map((letter) => letter.reason)).toEqual([reason]);
   });
 
   test('is no event that has waited for weeks, but less than LOG_RETENTION_DAYS: it is stored and delivered', async () => {
@@ -84,7 +79,7 @@ describe('a record that cannot be processed', () => {
     const log = await rms.settled(tenant, 4);
     expect(log.every(({ status }) => status === DeliveryStatus.DELIVERED)).toBe(true);
     expect(log.map(({ eventId }) => eventId)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
-    expect(taken.letters).toEqual([]);
+    expect(await rms.readDeadLetters(tenant.workspaceId)).toEqual([]);
   });
 
   test('is isolated if PostgreSQL rejects its content, and all other records are delivered once', async () => {
@@ -102,28 +97,65 @@ describe('a record that cannot be processed', () => {
     expect(log).toHaveLength(60);
     expect(log.every(({ status }) => status === DeliveryStatus.DELIVERED)).toBe(true);
     expect(receiver.requests).toHaveLength(received + 60);
-    expect(taken.letters.map(({ key, headers }) => [key, headers['dead-letter-reason']])).toEqual([
+    const letters = await rms.readDeadLetters(tenant.workspaceId);
+    expect(letters.map(({ key, reason }) => [key, reason])).toEqual([
       [nul.resourceId, 'refused'],
-      ['', 'refused'],
+      [endless.resourceId, 'refused'],
     ]);
-    expect(taken.letters[1]?.headers['dead-letter-cut']).toContain('bytes');
+    expect(letters.map(({ value }) => Buffer.from(value))).toEqual(
+      [nul, endless].map((event) => Buffer.from(toRecord(event).value)),
+    );
     expect((await rms.feed.listEvents({ ...tenant, pageSize: 1 })).newestPosition).toBe(60n);
   });
 
-  test('is redelivered if the dead-letter topic rejects it; the rest of its batch is delivered, and readiness reports it', async () => {
-    await taken.stop();
+  test('is redelivered until it can be kept; the rest of its batch is delivered, and readiness reports it', async () => {
     const tenant = await subscribed();
+    const { pool } = rms.database;
+    await pool.query(
+      `create function webhooks.reject_letter() returns trigger language plpgsql as $$
+       begin raise exception 'no space left' using errcode = '53100'; end $$;
+       create trigger reject_letter before insert on webhooks.dead_letters
+         for each row execute function webhooks.reject_letter();`,
+    );
     const poison = { key: 'res_1', value: Buffer.from([0xff]), headers: {} };
-    const abort = new AbortController();
-    const records = [poison, toRecord(newEvent(tenant))];
-    const published = rms.bus.publish({ topic: 'rms.resource-events.v1', partition: 0, records }, abort.signal);
+    const published = rms.publishRecords(poison, toRecord(newEvent(tenant)));
     await rms.settled(tenant, 1);
     await waitUntil(async () => !(await isServing()), { what: 'the service to become unready' });
-    taken = rms.takeDeadLetters();
+    await pool.query('drop function webhooks.reject_letter cascade');
     await published;
-    expect(taken.letters.map(({ value }) => [...value])).toEqual([[0xff]]);
+    expect((await rms.readDeadLetters()).map(({ value }) => [...value])).toEqual([[0xff]]);
     expect(await rms.list(tenant)).toHaveLength(1);
     await waitUntil(isServing, { what: 'the service to become ready' });
+  });
+
+  test('is not kept, and its partition waits, while the dead letters have their maximum size', async () => {
+    const keep = createDeadLetters({
+      ...{ pool: rms.database.pool, topic: 'topic', maxBytes: 1, log: createLogger({ name: 'test', level: 'silent' }) },
+      metrics: { deadLetters: new Counter({ name: 'test', help: 'test', labelNames: ['reason'], registers: [] }) },
+    });
+    const record = { key: '', value: Buffer.from([0xff]), headers: {}, partition: 0, offset: '0' };
+    await expect(keep([{ record, reason: 'unreadable', detail: '' }], [])).rejects.toThrow('of at most 1 bytes');
+    expect(await rms.readDeadLetters()).toEqual([]);
+  });
+
+  test('is kept once, however often it arrives, unchanged even if PostgreSQL has no text like it', async () => {
+    const tenant = await subscribed();
+    const poison = { key: 'a\0b', value: Buffer.from([0, 0xff, 0x80]), headers: { 'x-\0': '\0\ud800"' } };
+    await rms.publishRecords(poison, poison, toRecord(newEvent(tenant)));
+    await rms.publishRecords(poison);
+    const letters = await rms.readDeadLetters();
+    expect(letters).toMatchObject([{ key: poison.key, headers: { 'x-\0': '\0\ufffd"' } }]);
+    expect(Buffer.from(letters[0]?.value ?? [])).toEqual(poison.value);
+  });
+
+  test('is deleted when the retention has ended', async () => {
+    const { pool } = rms.database;
+    await rms.publishRecords(...[1, 2].map((byte) => ({ key: '', value: Buffer.from([0xff, byte]), headers: {} })));
+    await pool.query("update webhooks.dead_letters set stored_at = now() - interval '31 days' where value = '\\xff01'");
+    const { signal } = new AbortController();
+    const expire = () => deleteExpiredLetters(pool, 30, signal);
+    await waitUntil(async () => (await expire()) === 1, { what: 'the agreed clock, and the deletion' });
+    expect((await rms.readDeadLetters()).map(({ value }) => [...value])).toEqual([[0xff, 2]]);
   });
 
   test('does not result from a database outage', async () => {
@@ -148,6 +180,6 @@ describe('a record that cannot be processed', () => {
     holder.release();
     await published;
     await rms.settled(tenant, 1);
-    expect(taken.letters).toEqual([]);
+    expect(await rms.readDeadLetters(tenant.workspaceId)).toEqual([]);
   });
 });

@@ -1,9 +1,10 @@
 import type { Pool } from '@rms/db';
 import type { TestDatabase } from '@rms/testkit';
 import type { DeliveryJob } from '../../src/delivery/attempt/job.ts';
+import { insertingLetters } from '../../src/fan-out/dead-letter-queries.ts';
 import { createEventStore } from '../../src/fan-out/event-store.ts';
 import { arrivalOf, type Steps, stepsOn, unknown } from '../leases.ts';
-import { newEvent, newTenant, type Tenant, webhooksDatabase } from '../support.ts';
+import { newEvent, newTenant, type Tenant, toRecord, webhooksDatabase } from '../support.ts';
 
 /** SQLSTATE of a statement that exceeds its time limit. */
 const statementTimeout = '57014';
@@ -43,9 +44,12 @@ describe('storing the events of several tenants', () => {
       ...(await store(events.map(arrivalOf))).failed.keys(),
     ];
     const endPauses = () => {
-      nowMs += 60_000;
+      nowMs += 2_000;
     };
-    return { failedOf, transactions, endPauses };
+    const parkedOf = async (events: readonly ReturnType<typeof newEvent>[]) => [
+      ...(await store(events.map(arrivalOf))).parked.keys(),
+    ];
+    return { failedOf, parkedOf, transactions, endPauses };
   };
   const storedOf = async ({ workspaceId }: Tenant) => {
     const { rows } = await database.pool.query<{ id: string }>(
@@ -80,6 +84,43 @@ describe('storing the events of several tenants', () => {
     expect(await failedOf([blocked, newEvent(later)])).toEqual([blocked.id]);
     expect(transactions[0]).toEqual([later.workspaceId]);
     await unlock();
+  });
+
+  test('the events of a tenant that has failed for ten seconds are parked; those of others are stored', async () => {
+    const { failedOf, parkedOf, endPauses } = startStore();
+    const [stuck, other] = [newTenant(), newTenant()];
+    await steps.store([newEvent(stuck)]);
+    const unlock = await lockFeed(stuck);
+    const events = [newEvent(stuck), newEvent(stuck)];
+    const ids = events.map(({ id }) => id);
+    for (let tries = 0; tries < 5; tries += 1) {
+      expect(await failedOf(events)).toEqual(ids);
+      endPauses();
+    }
+    const free = newEvent(other);
+    expect(await parkedOf([...events, free])).toEqual(ids);
+    expect(await storedOf(other)).toEqual([free.id]);
+    await unlock();
+  });
+
+  test('the events of a tenant with parked records are parked by every instance, however its feed is locked', async () => {
+    const [first, second] = [startStore(), startStore()];
+    const [tenant, other] = [newTenant(), newTenant()];
+    await steps.store([newEvent(tenant)]);
+    const record = { ...toRecord(newEvent(tenant)), partition: 0, offset: '0' };
+    const letter = { record, event: newEvent(tenant), reason: 'failed', detail: 'locked' } as const;
+    const unlock = await lockFeed(tenant);
+    // Neither the feed nor another table of the tenant is needed to park a record.
+    await database.pool.query(insertingLetters('topic', [letter]));
+    const [event, free] = [newEvent(tenant), newEvent(other)];
+    // The first call has to find out that the tenant is locked.
+    expect(await first.failedOf([event, free])).toEqual([event.id]);
+    expect(await first.parkedOf([event])).toEqual([event.id]);
+    await unlock();
+    expect(await second.parkedOf([event])).toEqual([event.id]);
+    await database.pool.query('update webhooks.dead_letters set parked = false');
+    expect(await second.parkedOf([event])).toEqual([]);
+    expect(await storedOf(tenant)).toHaveLength(2);
   });
 
   test('a tenant whose statement exceeds the time limit is stored in smaller statements', async () => {

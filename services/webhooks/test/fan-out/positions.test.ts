@@ -2,6 +2,7 @@ import type { BatchRange } from '@rms/bus';
 import { createMetrics } from '@rms/metrics';
 import { fromEnvironmentMessage } from '@rms/tenant';
 import { type TestDatabase, testPool } from '@rms/testkit';
+import { type InsertedRow, insertingLetters } from '../../src/fan-out/dead-letter-queries.ts';
 import { fanOut } from '../../src/fan-out/fan-out-queries.ts';
 import { advancePositions, movePosition, readPositions } from '../../src/fan-out/position-queries.ts';
 import { createPositionStore } from '../../src/fan-out/position-store.ts';
@@ -51,7 +52,7 @@ describe('the stored positions of the fan-out', () => {
   const store = (tenant: ReturnType<typeof newTenant>, ranges: readonly BatchRange[], advances = true) => {
     const arrivals = ranges.map(({ partition, from }) => ({
       event: newEvent(tenant),
-      record: { partition, offset: String(from), headers: {}, key: '' },
+      record: { partition, offset: String(from), headers: {}, key: '', value: Buffer.alloc(0) },
     }));
     const handled = { topic, ranges: ranges.map((one) => ({ range: one, advances })) };
     return fanOut(pool, arrivals, { freeCapacity, defer: false, handled });
@@ -61,6 +62,34 @@ describe('the stored positions of the fan-out', () => {
     return Object.fromEntries([...stored].map(([partition, { next, last }]) => [partition, [next, last]]));
   };
   const newest = (tenant: ReturnType<typeof newTenant>) => readNewestPosition(pool, tenantOf(tenant));
+
+  test('advance with the dead letters of a batch, which are not kept if the position is before the batch', async () => {
+    const record = (offset: string) => ({ key: '', value: Buffer.from([0xff, Number(offset)]), headers: {}, offset });
+    const letter = (partition: number, offset: string) =>
+      ({ record: { ...record(offset), partition }, reason: 'unreadable', detail: '' }) as const;
+    const keep = async (partition: number, from: bigint, next: bigint) => {
+      const ranges = [{ range: range(partition, from, next), advances: true }];
+      const { rows } = await pool.query(insertingLetters(topic, [letter(partition, String(from))], ranges));
+      return rows[0] as InsertedRow;
+    };
+    await begin(0);
+    expect(await keep(0, 0n, 2n)).toMatchObject({ behind: null, inserted: [{ partition: 0, offset: '0' }] });
+    expect(await positions()).toEqual({ 0: [2n, 'r2'] });
+    expect(await keep(0, 3n, 4n)).toEqual({ behind: [0], inserted: null });
+    expect(await positions()).toEqual({ 0: [2n, 'r2'] });
+  });
+
+  test('do not advance with events whose tenant has parked records: they advance with the commit that parks them', async () => {
+    const tenant = newTenant();
+    await begin(0);
+    const parked = { event: newEvent(tenant), reason: 'failed', detail: '' } as const;
+    const record = { key: '', value: Buffer.from([1]), headers: {}, partition: 0, offset: '0' };
+    await pool.query(insertingLetters(topic, [{ ...parked, record }]));
+    const stored = await store(tenant, [range(0, 0n, 1n)]);
+    expect(stored).toMatchObject({ parked: [tenantOf(tenant)], behind: [] });
+    expect(await positions()).toEqual({ 0: [0n, undefined] });
+    expect(await newest(tenant)).toBe(0n);
+  });
 
   test('advance with the events, and never decrease', async () => {
     const tenant = newTenant();

@@ -76,7 +76,7 @@ describeWith('kafka', 'the position of the fan-out', () => {
     const log = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(line) } });
     const bus = createKafkaBus({ brokers: brokers(), clientId: 'test', log });
     const given: TestDatabase = { url: database, pool: undefined as never, breaks: () => {}, drop: async () => {} };
-    const topics = { topic, group: topic, deadLetterTopic: `${topic}.dead`, noticeTopic: `${topic}.notices` };
+    const topics = { topic, group: topic, noticeTopic: `${topic}.notices` };
     rms = await startWebhooks({ ...topics, partitions }, { given, log, bus });
     return rms;
   };

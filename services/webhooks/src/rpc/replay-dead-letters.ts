@@ -1,0 +1,61 @@
+import { appendAudit } from '@rms/audit';
+import { inTransaction, makePageToken, readPageToken } from '@rms/db';
+import { RmsError } from '@rms/errors';
+import type { DeadLettersService, ReplayDeadLettersRequest } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
+import type { Handlers } from '@rms/rpc';
+import { type LetterSelection, parkLetters } from '../fan-out/dead-letter-queries.ts';
+import type { HandlerParts } from './parts.ts';
+
+const lettersPerCall = 1_000;
+
+/** Parks dead letters, so that they are tried again. */
+export function replayDeadLetters({
+  pool,
+  pageTokenKeys,
+  parkedRecords,
+}: HandlerParts): Handlers<typeof DeadLettersService>['replayDeadLetters'] {
+  return async (request, context) => {
+    const selection = toSelection(request);
+    const binding = ['replay dead letters', JSON.stringify(selection)].join('\n');
+    const start = readPageToken(pageTokenKeys, binding, request.pageToken);
+    const { parked, last } = await inTransaction(pool, async (tx) => {
+      const step = await parkLetters(tx, selection, { after: start?.keys[0] ?? '0', limit: lettersPerCall });
+      if (step.parked > 0) {
+        const workspaceId = 'workspaceId' in selection ? selection.workspaceId : '';
+        const details = { count: step.parked, ...('ids' in selection ? { ids: selection.ids } : {}) };
+        const target = { id: '', name: 'dead letters' };
+        await appendAudit(tx, context, [{ workspaceId, target, action: 'dead_letters.replayed', details }]);
+      }
+      return step;
+    });
+    if (parked > 0) parkedRecords.wake();
+    const page = (start?.page ?? 1) + 1;
+    return {
+      parked,
+      nextPageToken:
+        last === undefined ? '' : makePageToken(pageTokenKeys, binding, { direction: 'after', keys: [last], page }),
+    };
+  };
+}
+
+function toSelection({ selection }: ReplayDeadLettersRequest): LetterSelection {
+  switch (selection.case) {
+    case 'ids': {
+      const { ids } = selection.value;
+      if (ids.length === 0 || ids.length > lettersPerCall) throw invalid('ids', `must be 1 to ${lettersPerCall} IDs`);
+      return { ids: ids.map(String) };
+    }
+    case 'workspaceId':
+      if (selection.value === '') throw invalid('workspace_id', 'must be a workspace ID');
+      return { workspaceId: selection.value };
+    case 'all':
+      if (!selection.value) throw invalid('all', 'must be true');
+      return { all: true };
+    default:
+      throw invalid('selection', 'must be set');
+  }
+}
+
+function invalid(field: string, message: string): RmsError {
+  return new RmsError('invalid_request', { details: [{ field, message }] });
+}
