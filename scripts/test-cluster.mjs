@@ -8,7 +8,7 @@
 //   TEST_INGRESS_SOURCES  source CIDRs of the ingress, "a,b"; their X-Forwarded-For is trusted
 //   TEST_CLIENT_NETWORK   source CIDR of this machine at the ingress; default 127.0.0.0/8
 //
-// docs/operations.md describes its effects on the cluster. The last line is "N passed, N failed".
+// CONTRIBUTING.md describes its effects on the cluster. The last line is "N passed, N failed".
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

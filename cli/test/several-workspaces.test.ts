@@ -5,10 +5,12 @@ import { type Receiver, startReceiver, testDatabase } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { runRms, startServices, type TestServices } from './support.ts';
 
-const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const guides = ['operations', 'stores', 'backup']
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 
-/** Commands in code spans of docs/operations.md, each once. */
-const documented = [...new Set([...operations.matchAll(/`rms ([a-z][^`]*)`/g)].map(([, command = '']) => command))];
+/** Commands in code spans of the guides for operators, each once. */
+const documented = [...new Set([...guides.matchAll(/`rms ([a-z][^`]*)`/g)].map(([, command = '']) => command))];
 
 describe('rms on an installation with two workspaces', () => {
   let services: TestServices;
@@ -220,9 +222,9 @@ describe('rms on an installation with two workspaces', () => {
     expect(stdout).toMatch(/^COUNT +WEBHOOK +ENVIRONMENT +WORKSPACE\n1 +wh_\w+ +sandbox +ws_\w+\n$/);
   });
 
-  test('docs/operations.md names commands', () => expect(documented.length).toBeGreaterThan(8));
+  test('the guides for operators contain commands', () => expect(documented.length).toBeGreaterThan(8));
 
-  test.each(documented)('docs/operations.md: rms %s', async (command) => {
+  test.each(documented)('as in the guides: rms %s', async (command) => {
     // The database of the services is migrated and in use.
     if (command === 'migrate') {
       const database = await testDatabase([]);

@@ -22,7 +22,7 @@ const writes = 60;
 
 /**
  * A base backup is taken under load and the write-ahead log is archived; then the PostgreSQL machine is lost. Kafka and
- * Redis survive. docs/operations.md describes the same steps for operators.
+ * Redis survive. docs/backup.md describes the same steps for operators.
  *
  *     backup ── early ── unheard (published, not fanned out) ── moment ── late ── lost
  *

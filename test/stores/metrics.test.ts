@@ -21,7 +21,7 @@ import { retryFast, subscribe } from '../api/support/subscriber.ts';
 import { signInAt } from '../faults/dashboard/browser.ts';
 import { readExposition, type ShownMetric } from './exposition.ts';
 import { dashboardExpressions, groupingsOf, ruleExpressions, selectorsOf } from './expressions.ts';
-import { documentedTable, tableOf, writeTable } from './metrics-document.ts';
+import { documentedList, listOf, writeList } from './metrics-document.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 /** Labels that Prometheus or the recording rules add to every series. */
@@ -144,10 +144,10 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
     }
   });
 
-  test('match the table in docs/metrics.md', () => {
-    const table = tableOf(metrics.values());
-    if (process.env.WRITE_METRICS_DOCUMENT) writeTable(table);
-    expect(documentedTable()).toBe(table);
+  test('match the list in docs/metrics.md', () => {
+    const list = listOf(metrics.values());
+    if (process.env.WRITE_METRICS_DOCUMENT) writeList(list);
+    expect(documentedList()).toBe(list);
   });
 
   test.each([

@@ -2,8 +2,6 @@
 import { fileURLToPath } from 'node:url';
 import { headingSlug } from '../../../scripts/lib/heading-slug.mjs';
 
-const decisions = ['Resources', 'Webhooks', 'Deliveries', 'Event feed', 'Authentication', 'Users', 'Alerts', 'HTTP'];
-
 export default {
   title: 'rms',
   description: 'Resource Management Service: a REST API with keys, limits and idempotency, and signed webhooks',
@@ -45,38 +43,39 @@ export default {
       section('Using rms', {
         'What is rms?': '/',
         Comparison: '/docs/comparison',
-        Installation: '/docs/installation',
+        'API guide': '/docs/api-guide',
+        'Webhooks and deliveries': '/docs/webhooks',
         'Receiving webhooks': '/docs/webhook-receivers',
         'Error codes': '/docs/errors',
         Dashboard: '/docs/dashboard',
+        'Users and sign-in': '/docs/users',
+        'Usage and alerts': '/docs/alerts',
         'The rms command': '/docs/cli',
       }),
       section('Operating rms', {
+        Installation: '/docs/installation',
+        'Helm chart': '/deploy/helm/rms/',
         Settings: '/docs/settings',
-        Upgrading: '/docs/upgrading',
-        Compatibility: '/docs/compatibility',
-        Operations: '/docs/operations',
+        Sizing: '/docs/sizing',
+        Stores: '/docs/stores',
+        'Backup, keys and deletion': '/docs/backup',
+        Runbook: '/docs/operations',
         Metrics: '/docs/metrics',
         Objectives: '/docs/slo',
         'Limits of a tenant': '/docs/limits',
         'Security model': '/docs/security-model',
-        'Helm chart': '/deploy/helm/rms/',
+        Compatibility: '/docs/compatibility',
+        Upgrading: '/docs/upgrading',
       }),
       section('Developing rms', {
-        Architecture: '/ARCHITECTURE',
         Contributing: '/CONTRIBUTING',
         'Development guide': '/docs/development',
+        Architecture: '/ARCHITECTURE',
+        'Decision records': '/docs/adr/',
+        Performance: '/docs/performance',
+        'Rules of the API': '/test/RULES',
         Releasing: '/docs/releasing',
         Glossary: '/docs/glossary',
-        Performance: '/docs/performance',
-        'Rules and tests': '/test/RULES',
-        'Decision records': '/docs/adr/',
-      }),
-      section('Decisions', {
-        Overview: '/docs/decisions/',
-        ...Object.fromEntries(decisions.map((name) => [name, `/docs/decisions/${headingSlug(name)}`])),
-        Dashboard: '/docs/decisions/dashboard',
-        Operations: '/docs/decisions/operations',
       }),
     ],
   },

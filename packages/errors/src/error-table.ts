@@ -9,8 +9,7 @@ export interface ErrorKind {
 
 /**
  * The error table: HTTP status, retryability and public message by public code. packages/rpc maps the codes to gRPC
- * statuses. The codes are from the specification, "Errors"; additional codes are listed in
- * docs/decisions/authentication.md.
+ * statuses. docs/errors.md describes every code.
  */
 export const errorKinds = {
   invalid_request: kind(400, false, 'The request is not valid.'),

@@ -10,7 +10,7 @@ import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts'
 import { createSessionBox } from '../../src/session/session-box.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
-const guide = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'operations.md');
+const guide = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'stores.md');
 
 /** Returns the rules of the guide: user name → rules. */
 function documentedUsers(): Map<string, string[]> {
@@ -26,7 +26,7 @@ function documentedRights(): Map<string, string[]> {
 
 const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefix).map(([command]) => command))].sort();
 
-describeWith('redis-server', 'the Redis users of docs/operations.md', () => {
+describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
   let server: RedisServer;
   /** Connected before the rules of the guide disable the default user. */
   let admin: ReturnType<typeof clientOf>;

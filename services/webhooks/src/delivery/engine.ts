@@ -1,3 +1,26 @@
+/**
+ * The delivery engine of an instance. Its states of a delivery:
+ *
+ *   due      in the table, not leased; the scheduler keeps up to 1,000 due webhooks, not deliveries
+ *     │ refill leases deliveries that can start, or fan-out a fresh one
+ *     ▼
+ *   ahead    leased for a fast endpoint, waiting for a slot; released to `due` if an attempt is slow or fails
+ *     │ a slot is free
+ *     ▼
+ *   in flight  keeps its slot: queued to start, attempted, or waiting for its result to be recorded
+ *     │ recorded, or released because it was not attempted
+ *     ▼
+ *   ended, or due again
+ *
+ * Modes of the engine:
+ *
+ *   running   polls, and leases within the limits
+ *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
+ *   failed    the worker has thrown and was restarted: scans the lanes and waits 1.5 s, then runs
+ *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
+ *
+ * docs/adr/0025 describes the tables, the limits and their reasons.
+ */
 import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';

@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { insertingLetters } from '../../src/fan-out/dead-letter-queries.ts';
@@ -11,6 +12,7 @@ describe('a tenant whose events cannot be stored', () => {
 
   beforeAll(async () => {
     rms = await startWebhooks();
+    rms.database.breaks(['sequences'], 'records between two events of a resource are refused, and stay');
     receiver = await startReceiver();
   });
   afterAll(async () => {
@@ -23,12 +25,8 @@ describe('a tenant whose events cannot be stored', () => {
     await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'], ordered: true });
     return tenant;
   };
-  let sequence = 0n;
-  const events = (tenant: Tenant, count: number, resourceId = newEvent(tenant).resourceId) =>
-    Array.from({ length: count }, () => {
-      sequence += 1n;
-      return Object.assign(newEvent(tenant, 'resource.updated', 'thing', resourceId), { sequence });
-    });
+  const events = (tenant: Tenant, count: number, resourceId = newId('res')) =>
+    Array.from({ length: count }, () => newEvent(tenant, 'resource.updated', 'thing', resourceId));
   const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
   const parkedOf = async ({ workspaceId }: Tenant) =>
     (await rms.readDeadLetters(workspaceId)).filter((one) => one.parked);
@@ -45,7 +43,7 @@ describe('a tenant whose events cannot be stored', () => {
     const [stuck, other] = [await subscribed(), await subscribed()];
     const end = await failInserts(rms.database.pool, stuck);
     const second = await startWebhooks({}, { given: rms.database });
-    const { resourceId } = newEvent(stuck);
+    const resourceId = newId('res');
     const [early, late, elsewhere] = [events(stuck, 3, resourceId), events(stuck, 2, resourceId), events(stuck, 2)];
     const free = newEvent(other);
     try {
