@@ -1,7 +1,7 @@
+import type { RequiredScope } from '@rms/api';
 import { RmsError } from '@rms/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import type { RequiredScope } from '../routes/shared/endpoint.ts';
 import type { Caller } from './principals.ts';
 
 /** A higher Scope value includes the lower ones. */

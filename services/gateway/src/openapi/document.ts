@@ -1,3 +1,4 @@
+import { createWebhook, type Endpoint, endpoints, tags, type WebhookUrls, webhookUrl, webhookUrlShape } from '@rms/api';
 import { z } from 'zod';
 import {
   createDocument,
@@ -5,12 +6,6 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import type { WebhookUrls } from '../config.ts';
-import { endpoints } from '../routes/endpoints.ts';
-import type { Endpoint } from '../routes/shared/endpoint.ts';
-import { tags } from '../routes/shared/tags.ts';
-import { createWebhook } from '../routes/webhooks/create-webhook.ts';
-import { webhookUrl, webhookUrlShape } from '../routes/webhooks/webhook-schemas.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
 import { webhookCallbacks } from './webhook-callbacks.ts';
