@@ -64,7 +64,7 @@ module.exports = {
         'The pages share only the types of JSON documents with the service. Importing its code would ship it to the browser.',
       severity: 'error',
       from: { path: '^services/dashboard/web/src/' },
-      to: { path: '^services/dashboard/src/', dependencyTypesNot: ['type-only'] },
+      to: { path: '^(services/dashboard/src|packages/api)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'shared-pages-code-does-not-import-features',

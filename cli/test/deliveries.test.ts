@@ -1,16 +1,9 @@
+import type { Attempt, Delivery } from '@rms/api';
 import { newId } from '@rms/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { startServices, type TestServices } from './support.ts';
-
-interface DeliveryDocument {
-  id: string;
-  event_id: string;
-  status: string;
-  origin: string;
-  attempts: { status_code: number | null; error: string | null }[];
-}
 
 const { DELIVERED, FAILED, RETRYING, SKIPPED } = DeliveryStatus;
 
@@ -40,9 +33,8 @@ describe('rms deliveries', () => {
         status: 'delivered',
         origin: 'event',
         attempt_count: 1,
-        attempts: [
-          { number: 1, at: expect.any(String), status_code: 200, error: null, duration_ms: expect.any(Number) },
-        ],
+        environment: 'sandbox',
+        last_attempt: { started_at: expect.any(String), status: 200, error: null, duration_ms: expect.any(Number) },
       }),
     ]);
     expect((await json('deliveries', 'list', '--status', 'failed')).data).toEqual([]);
@@ -93,7 +85,7 @@ describe('rms deliveries', () => {
     expect(shown).toMatchObject({
       ...{ id, event_type: 'resource.created', status: 'delivered', origin: 'redelivery', next_attempt_at: null },
     });
-    expect(shown.attempts.map(({ number, status_code }: Record<string, number>) => [number, status_code])).toEqual([
+    expect(shown.attempts.map((one: Attempt) => [one.number, one.response?.status])).toEqual([
       [1, 500],
       [2, 500],
       [3, 200],
@@ -103,19 +95,18 @@ describe('rms deliveries', () => {
     const last = shown.attempts[2];
     expect(last).toMatchObject({
       error: null,
-      address: '127.0.0.1',
-      request_headers: expect.arrayContaining([
-        { name: 'content-type', value: 'application/json' },
-        { name: 'x-service-signature', value: expect.stringMatching(/^[0-9a-f]{64}$/) },
-        { name: 'webhook-id', value: shown.event_id },
-      ]),
-      response_headers: expect.arrayContaining([{ name: 'x-own', value: 'a' }]),
-      response_body: 'fine \u001b[2J',
+      remote_address: '127.0.0.1',
+      request: {
+        headers: {
+          'content-type': 'application/json',
+          'x-service-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+          'webhook-id': shown.event_id,
+        },
+      },
+      response: { headers: { 'x-own': 'a' }, body: 'fine \u001b[2J' },
     });
-    for (const part of ['dns_ms', 'connect_ms', 'first_byte_ms', 'duration_ms']) {
-      expect(last[part]).toBeGreaterThanOrEqual(0);
-    }
-    expect(last.tls_ms).toBeNull();
+    for (const part of ['dns_ms', 'connect_ms', 'first_byte_ms']) expect(last.timing[part]).toBeGreaterThanOrEqual(0);
+    expect(last.timing.tls_ms).toBe(0);
     const { stdout } = await rms('deliveries', 'show', id);
     expect(stdout).not.toContain('TLS');
     expect(stdout).toContain(`\n\n${shown.request_body}\n\n`);
@@ -162,16 +153,18 @@ describe('rms deliveries', () => {
     await json('deliveries', 'redeliver', deliveryId);
     await untilInStatus(DELIVERED, 1);
     const { attempts } = await json('deliveries', 'show', deliveryId);
-    expect(attempts.at(-2)).toMatchObject({ error: expect.stringMatching(/^connection: /), first_byte_ms: null });
-    expect(attempts.at(-1)).toMatchObject({ response_body: null, response_body_base64: bytes.toString('base64') });
+    expect(attempts.at(-2)).toMatchObject({ error: expect.stringMatching(/^connection: /), response: null });
+    expect(attempts.at(-1)).toMatchObject({
+      response: { body: bytes.toString('base64'), body_encoding: 'base64' },
+    });
     expect((await rms('deliveries', 'show', deliveryId)).stdout).toContain(`(base64) ${bytes.toString('base64')}`);
   });
 
   test('redeliver starts new attempts, and reports the result for each ID', async () => {
     const { json, rms, deliver, untilInStatus } = await setUp();
     await deliver({ count: 3, response: 500 });
-    const failed = (await json('deliveries', 'list', '--status', 'failed')).data as DeliveryDocument[];
-    expect(failed.map(({ attempts }) => attempts.map((one) => one.status_code))).toEqual(Array(3).fill([500, 500]));
+    const failed = (await json('deliveries', 'list', '--status', 'failed')).data as Delivery[];
+    expect(failed.map((one) => [one.attempt_count, one.last_attempt?.status])).toEqual(Array(3).fill([2, 500]));
     const [first = '', second = '', third = ''] = failed.map(({ id }) => id);
     receiver.respondWith(200);
     expect(await json('deliveries', 'redeliver', first)).toMatchObject({ id: first, origin: 'redelivery' });
@@ -179,7 +172,7 @@ describe('rms deliveries', () => {
     const several = await rms('deliveries', 'redeliver', second, 'dlv_none', third, '--json');
     expect(several).toMatchObject({ code: 1, stderr: 'rms: There is no delivery "dlv_none".\n' });
     const { data, failed: refused } = JSON.parse(several.stdout);
-    expect(data.map(({ id }: DeliveryDocument) => id)).toEqual([second, third]);
+    expect(data.map(({ id }: Delivery) => id)).toEqual([second, third]);
     expect(refused).toEqual([{ id: 'dlv_none', error: 'There is no delivery "dlv_none".' }]);
     await untilInStatus(DELIVERED, 3);
   });
@@ -205,7 +198,7 @@ describe('rms deliveries', () => {
     expect(started).toMatchObject({ count: 2, dry_run: false, replay: { total: 2, per_second: 100, webhook_id: id } });
     await untilInStatus(DELIVERED, 2);
     const { data } = await json('deliveries', 'list');
-    expect(data.map(({ origin }: DeliveryDocument) => origin)).toEqual([started.replay.id, started.replay.id]);
+    expect(data.map(({ origin }: Delivery) => origin)).toEqual([started.replay.id, started.replay.id]);
     const all = await json(...replay, '1h', '--status', 'delivered', '--wait');
     expect(all.replay).toMatchObject({ status: 'done', total: 2, replayed: 2 });
     expect(await json('deliveries', 'replay-status', all.replay.id)).toEqual(all.replay);
@@ -252,7 +245,7 @@ describe('rms deliveries', () => {
     const { stdout } = await rms('deliveries', 'replay-status', started.id);
     expect(stdout).toBe(`${started.id} is canceled: ${canceled.replayed} of 90 redelivered\n`);
     const { data } = await json('deliveries', 'list');
-    const again = data.filter(({ origin }: DeliveryDocument) => origin === started.id);
+    const again = data.filter(({ origin }: Delivery) => origin === started.id);
     expect(again).toHaveLength(canceled.replayed);
   });
 

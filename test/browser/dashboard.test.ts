@@ -171,7 +171,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
 
       const created = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name: script }) });
       const requestId = created.headers.get('X-Request-ID') ?? '';
-      await goTo(page, '/deliveries?status=failed&live=1&test=0');
+      await goTo(page, '/deliveries?status=failed&live=1&test=false');
       await page.getByRole('link', { name: 'resource.created' }).click();
       // Response bodies of endpoints are shown as text only.
       await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();

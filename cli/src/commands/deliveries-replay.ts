@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Delivery } from '@rms/api';
+import { deliveryStatuses } from '@rms/api/delivery/status';
 import { type Replay, ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
 import { note, print } from '../print.ts';
 import { estimateDocument, estimateText, replayDocument, replayText } from '../replays.ts';
 import type { Services } from '../services.ts';
@@ -14,7 +15,7 @@ interface Options {
   webhook: string;
   since: Date;
   until?: Date;
-  status?: DeliveryStatusName[];
+  status?: Delivery['status'][];
   eventType?: string;
   rate?: number;
   dryRun?: boolean;

@@ -5,6 +5,8 @@ import type { CallContextSchema, Environment as EnvironmentMessage } from '@rms/
 import type { Permission } from '@rms/roles';
 import type { Environment } from '@rms/tenant';
 import type { ZodType } from 'zod';
+// Declares the keys of `meta` that only the OpenAPI document uses.
+import type {} from 'zod-openapi';
 import type { Backend } from './backend.ts';
 import type { Tag } from './tags.ts';
 
@@ -19,6 +21,12 @@ export interface Requirement {
   readonly permission: Permission;
 }
 
+/** Limits of the caller and its workspace. 0: no limit. */
+export interface CallerLimits extends Limits {
+  /** Webhooks that the plan of the workspace allows. undefined: the plan does not set this limit. */
+  readonly maxWebhooks: bigint | undefined;
+}
+
 /**
  * An admitted request. The gateway and the dashboard authenticate the caller, check the {@link Requirement} of the
  * endpoint, and provide these fields.
@@ -27,10 +35,9 @@ export interface Admitted {
   /** Tenant of the request. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: EnvironmentMessage };
   readonly environment: Environment;
-  /** Limits of the key and its workspace. 0: no limit. */
-  readonly limits: Limits;
-  /** Webhooks that the plan of the workspace allows. 0: no limit. undefined: the plan does not set this limit. */
-  readonly maxWebhooks: bigint | undefined;
+  /** Returns whether the caller meets the requirement of another endpoint. */
+  may(other: Requirement): boolean;
+  limits(): Promise<CallerLimits>;
   readonly requestId: string;
   /** Empty if the request is not traced. */
   readonly traceparent: string;
@@ -94,6 +101,11 @@ export interface Endpoint<Query = unknown, Body = unknown> extends Requirement {
   /** Another successful response, with another status. */
   readonly otherSuccess?: Success;
   handle(call: Call<Query, Body>): Promise<Response>;
+}
+
+/** Returns the name of the parameter of a path; undefined if it has none. */
+export function parameterOf(path: string): string | undefined {
+  return /\{(\w+)\}/.exec(path)?.[1];
 }
 
 /** Type-checks an endpoint against its own schemas, then erases their types so that all endpoints fit in one list. */

@@ -1,5 +1,5 @@
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 
@@ -31,15 +31,6 @@ export function toDuration(seconds: number): Duration {
   return durationFromMs(seconds * 1_000);
 }
 
-export function fromDuration(duration: Duration | undefined): number {
-  return duration ? Number(duration.seconds) + duration.nanos / 1e9 : 0;
-}
-
 export function toTimestamp(text: string): Timestamp {
   return timestampFromDate(new Date(text));
-}
-
-/** Returns the time as ISO 8601 in UTC with milliseconds; null if unset. */
-export function timeOf(time: Timestamp | undefined): string | null {
-  return time ? timestampDate(time).toISOString() : null;
 }

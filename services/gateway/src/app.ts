@@ -20,6 +20,7 @@ import type { Environment } from '@rms/tenant';
 import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
 import type { Admit } from './checks/admission.ts';
+import { mayUse } from './checks/scope.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
@@ -59,8 +60,8 @@ export function createApp(parts: AppParts): RequestListener {
     const admitted: Admitted = {
       tenant: principal,
       environment,
-      limits,
-      maxWebhooks,
+      may: (other) => mayUse(principal.scope, other.scope),
+      limits: async () => ({ ...limits, maxWebhooks }),
       requestId: response.locals.requestId,
       traceparent: response.locals.traceparent,
       context: () => ({

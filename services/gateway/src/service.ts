@@ -39,12 +39,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     workspaces,
     audit,
     usage: context.usage,
+    // Emails of members are not shown to API keys.
+    members: undefined,
     requests: context.requests,
     webhooks,
     deliveries,
     events,
   };
-  const backend = createBackend(resources, clients);
+  const backend = createBackend(resources, clients, true);
   const probes = createProbes({ health, limiter });
   const { nowMs } = limiter;
   const principals = {

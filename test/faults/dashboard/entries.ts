@@ -3,7 +3,7 @@ import type { Named } from './named.ts';
 
 /** One call of an endpoint, with names of the owner's objects. */
 export interface Call {
-  /** Replaces {id} in the path. */
+  /** Replaces {id} or {request_id} in the path. */
   readonly id?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
@@ -88,16 +88,17 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /deliveries': tenant(
     nothing,
-    ({ webhook }) => ({ query: { webhook } }),
-    ({ request }) => ({ query: { request } }),
-    ({ resource }) => ({ query: { resource } }),
-    ({ event }) => ({ query: { event } }),
+    ({ webhook }) => ({ query: { webhook_id: webhook } }),
+    ({ request }) => ({ query: { request_id: request } }),
+    ({ resource }) => ({ query: { resource_id: resource } }),
+    ({ event }) => ({ query: { event_id: event } }),
     ({ deliveryCursor: cursor }) => ({ query: { cursor } }),
   ),
   'GET /deliveries/tail': tenant(nothing),
   'POST /deliveries/redeliver': tenant(({ delivery }) => ({ body: { ids: [delivery] } })),
   'GET /deliveries/{id}': tenant(({ delivery }) => ({ id: delivery })),
   'POST /deliveries/{id}/redeliver': tenant(({ delivery }) => ({ id: delivery })),
+  'POST /deliveries/{id}/cancel': tenant(({ delivery }) => ({ id: delivery })),
   'POST /replays': tenant(
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: true, ...replayed } }),
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: false, ...replayed } }),
@@ -130,7 +131,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   ),
 
   'GET /limits': tenant(nothing),
-  'GET /requests': tenant(({ request: id }) => ({ query: { id } })),
+  'GET /requests': tenant(nothing, ({ key }) => ({ query: { api_key_id: key } })),
+  'GET /requests/{request_id}': tenant(({ request }) => ({ id: request })),
   'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
   'GET /unfinished-deliveries': tenant(nothing),
   'GET /alerts/rules': tenant(nothing),

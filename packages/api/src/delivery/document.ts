@@ -1,60 +1,47 @@
 import type { GetDeliveryResponse } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { attemptDocument } from '../attempt/attempt.ts';
-import { timeOf } from '../time-schemas.ts';
-import { delayReasons, deliveryStatuses } from './schema.ts';
+import type { Delivery as Message } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import type { EndReason, EventType } from '@rms/webhook-events';
+import { attemptDocument, lastAttemptOf } from '../attempt/document.ts';
+import { presentTimeOf, timeOf } from '../times.ts';
+import type { Delivery, FullDelivery } from './schema.ts';
+import { delayReasons, deliveryStatuses } from './status.ts';
 
 /** Maximum total size of the copies of the event in the attempts of a delivery, in bytes. */
 const maxCopiedBytes = 1024 * 1024;
 
-/** Returns the API representation of a delivery. */
-export function deliveryJson(delivery: Delivery): string {
-  return JSON.stringify(documentOf(delivery));
-}
-
-/** Returns the API representation of a delivery with all stored attempts. */
-export function fullDeliveryJson({ delivery, requestBody }: GetDeliveryResponse): string {
-  const found = present(delivery);
-  const body = requestBody.length === 0 ? null : Buffer.from(requestBody).toString('utf8');
-  const copies = Math.max(1, Math.floor(maxCopiedBytes / Math.max(1, requestBody.length)));
-  const attempts = found.attempts.map((attempt, i) =>
-    attemptDocument(attempt, { url: attempt.url, body: i < copies ? body : null }),
-  );
-  return JSON.stringify({ ...documentOf(found), attempts });
-}
-
-/** Returns the delivery. Throws if the webhooks service returned none. */
-export function present(delivery: Delivery | undefined): Delivery {
+/** Returns the API representation of a delivery, without its attempts. */
+export function deliveryDocument(delivery: Message | undefined): Delivery {
   if (!delivery) throw new Error('the webhooks service returned no delivery');
-  return delivery;
-}
-
-/** Returns the API representation of a delivery without its attempts, before serialization. */
-export function documentOf(delivery: Delivery) {
-  const { lastAttempt: last } = delivery;
+  const { lastAttempt } = delivery;
   return {
     id: delivery.id,
     type: 'delivery',
     webhook_id: delivery.webhookId,
     event_id: delivery.eventId,
-    event_type: delivery.eventType,
+    event_type: delivery.eventType as EventType,
     resource_id: delivery.resourceId,
     request_id: delivery.requestId,
     test: delivery.origin === 'test',
-    status: deliveryStatuses.toName(delivery.status),
+    origin: delivery.origin,
+    status: deliveryStatuses.toName(delivery.status) ?? 'pending',
     attempt_count: delivery.attemptCount,
     next_attempt_at: timeOf(delivery.nextAttemptTime),
     delay_reason: delayReasons.toName(delivery.delayReason) ?? null,
-    last_attempt: last
-      ? {
-          started_at: timeOf(last.startTime),
-          status: last.statusCode || null,
-          error: last.error || null,
-          duration_ms: last.durationMs,
-        }
-      : null,
-    end_reason: delivery.endReason || null,
-    created_at: timeOf(delivery.createTime),
+    last_attempt: lastAttempt ? lastAttemptOf(lastAttempt) : null,
+    end_reason: (delivery.endReason as EndReason) || null,
+    created_at: presentTimeOf(delivery.createTime),
     ended_at: timeOf(delivery.endTime),
+  };
+}
+
+/** Returns the API representation of a delivery with all stored attempts. */
+export function fullDeliveryDocument({ delivery, requestBody, traceId }: GetDeliveryResponse): FullDelivery {
+  const body = requestBody.length === 0 ? null : Buffer.from(requestBody).toString('utf8');
+  const copies = Math.max(1, Math.floor(maxCopiedBytes / Math.max(1, requestBody.length)));
+  return {
+    ...deliveryDocument(delivery),
+    trace_id: traceId || null,
+    request_body: body,
+    attempts: (delivery?.attempts ?? []).map((attempt, i) => attemptDocument(attempt, i < copies ? body : null)),
   };
 }

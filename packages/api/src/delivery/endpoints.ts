@@ -5,8 +5,9 @@ import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, oneResponse } from '../single-object.ts';
 import { idFilter, text } from '../text-schemas.ts';
 import { createdRange, toTimestamp } from '../time-schemas.ts';
-import { deliveryJson, fullDeliveryJson, present } from './document.ts';
-import { deliveryList, deliveryStatus, deliveryStatuses, fullDelivery, oneDelivery } from './schema.ts';
+import { deliveryDocument, fullDeliveryDocument } from './document.ts';
+import { deliveryList, deliveryStatus, oneDelivery, oneFullDelivery } from './schema.ts';
+import { deliveryStatuses } from './status.ts';
 
 const flag = z
   .enum(['true', 'false'])
@@ -18,7 +19,7 @@ const flag = z
     },
   });
 
-export const listDeliveries = defineEndpoint({
+const listDeliveries = defineEndpoint({
   method: 'get',
   path: '/v1/deliveries',
   operationId: 'listDeliveries',
@@ -67,12 +68,12 @@ export const listDeliveries = defineEndpoint({
       },
       { context: context(), signal: signal() },
     );
-    const items = page.deliveries.map(deliveryJson);
+    const items = page.deliveries.map((delivery) => JSON.stringify(deliveryDocument(delivery)));
     return listResponse(items, { ...page, previousPageToken: '', pageSize }, url(), query);
   },
 });
 
-export const getDelivery = defineEndpoint({
+const getDelivery = defineEndpoint({
   method: 'get',
   path: '/v1/deliveries/{id}',
   operationId: 'getDelivery',
@@ -81,7 +82,7 @@ export const getDelivery = defineEndpoint({
   scope: 'admin',
   permission: 'deliveries.read',
   conditional: true,
-  success: { status: 200, description: 'The delivery with all stored attempts.', schema: fullDelivery },
+  success: { status: 200, description: 'The delivery with all stored attempts.', schema: oneFullDelivery },
   async handle({ context, id, tenant, backend, signal }) {
     checkId('dlv', id);
     const { workspaceId, environment } = tenant;
@@ -89,11 +90,11 @@ export const getDelivery = defineEndpoint({
       { workspaceId, environment, id },
       { context: context(), signal: signal() },
     );
-    return oneResponse(200, { json: fullDeliveryJson(found) });
+    return oneResponse(200, { json: JSON.stringify(fullDeliveryDocument(found)) });
   },
 });
 
-export const redeliverDelivery = defineEndpoint({
+const redeliverDelivery = defineEndpoint({
   method: 'post',
   path: '/v1/deliveries/{id}/redeliver',
   operationId: 'redeliverDelivery',
@@ -114,11 +115,11 @@ export const redeliverDelivery = defineEndpoint({
       { workspaceId, environment, id, idempotencyKey },
       { context: context() },
     );
-    return oneResponse(202, { json: deliveryJson(present(delivery)) }, replayed);
+    return oneResponse(202, { json: JSON.stringify(deliveryDocument(delivery)) }, replayed);
   },
 });
 
-export const cancelDelivery = defineEndpoint({
+const cancelDelivery = defineEndpoint({
   method: 'post',
   path: '/v1/deliveries/{id}/cancel',
   operationId: 'cancelDelivery',
@@ -139,7 +140,7 @@ export const cancelDelivery = defineEndpoint({
       { workspaceId, environment, id, idempotencyKey },
       { context: context() },
     );
-    return oneResponse(200, { json: deliveryJson(present(delivery)) }, replayed);
+    return oneResponse(200, { json: JSON.stringify(deliveryDocument(delivery)) }, replayed);
   },
 });
 

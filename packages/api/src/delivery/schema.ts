@@ -1,31 +1,13 @@
-import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { enumNames } from '@rms/rpc';
 import { endReasons, eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
-import { attemptFields } from '../attempt/attempt.ts';
+import { attempt, lastAttempt } from '../attempt/schema.ts';
 import { listOf, noTotal } from '../list.ts';
 import { shownTime } from '../time-schemas.ts';
+import { delayReasons, deliveryStatuses } from './status.ts';
 
-export const deliveryStatuses = enumNames(DeliveryStatus);
-export const delayReasons = enumNames(DelayReason);
 export const deliveryStatus = z.enum(deliveryStatuses.names);
 
 export const deliveryId = z.string().meta({ pattern: '^dlv_[0-9a-z]+$', examples: ['dlv_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
-
-const milliseconds = z
-  .int()
-  .min(0)
-  .meta({ examples: [42] });
-const error = z
-  .string()
-  .nullable()
-  .describe('Class and text of the error; null if the endpoint responded completely with 200.')
-  .meta({ examples: ['timeout: no complete response within 10 s (response: 9.9 s)'] });
-const status = z
-  .int()
-  .nullable()
-  .describe('Status of the response, also if the response is incomplete; null without one.')
-  .meta({ examples: [200] });
 
 const fields = {
   id: deliveryId,
@@ -36,6 +18,10 @@ const fields = {
   resource_id: z.string(),
   request_id: z.string().describe('X-Request-ID of the change that caused the event, or of the test.'),
   test: z.boolean().describe('Whether a test sent the event. A test delivery cannot be redelivered.'),
+  origin: z
+    .string()
+    .describe('Cause of the delivery or of its last redelivery: `event`, `redelivery`, `test`, or the ID of a replay.')
+    .meta({ examples: ['event'] }),
   status: deliveryStatus.describe(
     '`retrying`: an attempt has failed, and others follow. `failed`: it ended without being delivered. `skipped`: the ' +
       'webhook was disabled when the event arrived.',
@@ -55,7 +41,7 @@ const fields = {
         '`requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional ' +
         'probes are sent.',
     ),
-  last_attempt: z.strictObject({ started_at: shownTime, status, error, duration_ms: milliseconds }).nullable(),
+  last_attempt: lastAttempt.nullable(),
   end_reason: z
     .enum(endReasons)
     .nullable()
@@ -74,19 +60,28 @@ export const delivery = z.strictObject(fields).meta({ id: 'Delivery' });
 export const oneDelivery = z.strictObject({ data: delivery });
 export const deliveryList = listOf(delivery, noTotal).meta({ id: 'DeliveryList' });
 
-const attempt = z.strictObject(attemptFields).meta({ id: 'Attempt' });
+export const fullDelivery = z
+  .strictObject({
+    ...fields,
+    trace_id: z
+      .string()
+      .nullable()
+      .describe('Trace of the change in the telemetry of the installation; null if it was not traced.'),
+    request_body: z.string().nullable().describe('The event as it is sent. Null once it has been erased.'),
+    attempts: z
+      .array(attempt)
+      .describe(
+        'Oldest first; at most 100 and 256 KiB. The first and the last are kept; a gap in their numbers shows the ' +
+          'dropped attempts. The body of the request is the same in all of them; it is null in further ones if the ' +
+          'copies would exceed 1 MiB together. The URL is empty for attempts that were recorded without it.',
+      ),
+  })
+  .meta({ id: 'DeliveryWithAttempts' });
 
-export const fullDelivery = z.strictObject({
-  data: z
-    .strictObject({
-      ...fields,
-      attempts: z
-        .array(attempt)
-        .describe(
-          'Oldest first; at most 100 and 256 KiB. The first and the last are kept; a gap in their numbers shows the ' +
-            'dropped attempts. The body of the request is the same in all of them; it is null in further ones if the ' +
-            'copies would exceed 1 MiB together. The URL is empty for attempts that were recorded without it.',
-        ),
-    })
-    .meta({ id: 'DeliveryWithAttempts' }),
-});
+export const oneFullDelivery = z.strictObject({ data: fullDelivery });
+
+/** A delivery, without its attempts. */
+export type Delivery = z.infer<typeof delivery>;
+
+/** A delivery with its stored attempts. */
+export type FullDelivery = z.infer<typeof fullDelivery>;

@@ -2,7 +2,7 @@ import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import type { OneObject } from '../single-object.ts';
-import { timeOf } from '../time-schemas.ts';
+import { timeOf } from '../times.ts';
 import type { KeyScope, StatusName } from './schema.ts';
 
 export const scopeMessages: EnumNames<KeyScope, Scope> = enumNames(Scope);

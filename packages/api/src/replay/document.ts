@@ -2,9 +2,9 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Replay, ReplayDeliveriesResponse } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { enumNames } from '@rms/rpc';
-import { deliveryStatuses } from '../delivery/schema.ts';
+import { deliveryStatuses } from '../delivery/status.ts';
 import type { OneObject } from '../single-object.ts';
-import { timeOf } from '../time-schemas.ts';
+import { timeOf } from '../times.ts';
 
 const statuses = enumNames(ReplayStatus);
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deliveryStatuses } from '../delivery/schema.ts';
+import { deliveryStatuses } from '../delivery/status.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, oneJson, oneResponse } from '../single-object.ts';

@@ -1,6 +1,6 @@
 import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
-import { deliveryStatuses } from '../delivery/schema.ts';
+import { deliveryStatuses } from '../delivery/status.ts';
 import { listOf, noTotal } from '../list.ts';
 import { text } from '../text-schemas.ts';
 import { shownTime, timeInput } from '../time-schemas.ts';

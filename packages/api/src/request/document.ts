@@ -1,9 +1,10 @@
-import type { Request } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { Request as Message } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { userOfActor } from '@rms/rpc';
-import { timeOf } from '../time-schemas.ts';
+import { presentTimeOf, rounded } from '../times.ts';
+import type { Request } from './schema.ts';
 
-/** Returns the API representation of a request, before serialization. */
-export function requestDocument(request: Request) {
+/** Returns the API representation of a request. */
+export function requestDocument(request: Message): Request {
   return {
     request_id: request.requestId,
     type: 'request',
@@ -16,17 +17,12 @@ export function requestDocument(request: Request) {
     user_id: userOfActor(request.actor) ?? null,
     client_ip: request.clientAddress || null,
     duration_ms: rounded(request.durationMs),
-    started_at: timeOf(request.startTime),
+    started_at: presentTimeOf(request.startTime),
     trace_id: request.traceId || null,
   };
 }
 
 /** Returns the path of the endpoint, as in the OpenAPI document; null if the request matched none. */
-export function routeOf({ route }: Request): string | null {
+export function routeOf({ route }: Message): string | null {
   return route === '' || route.includes('*') ? null : route.replaceAll(/:(\w+)/g, '{$1}');
-}
-
-/** Rounds milliseconds to hundredths. */
-export function rounded(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }

@@ -1,14 +1,15 @@
 import { RmsError } from '@rms/errors';
 import { shownText } from '@rms/http';
 import { z } from 'zod';
+import { listAuditLog } from '../audit-entry/endpoints.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { oneResponse } from '../single-object.ts';
 import { idFilter, text } from '../text-schemas.ts';
 import { createdRange, toTimestamp } from '../time-schemas.ts';
 import { requestDocument } from './document.ts';
-import { requestList, timeline } from './schema.ts';
-import { timelineJson } from './timeline.ts';
+import { oneTimeline, requestList } from './schema.ts';
+import { isUnknown, readTimeline, timelineDocument } from './timeline.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -18,7 +19,7 @@ const status = z
   .describe('`4xx`, `5xx` or a status.')
   .meta({ examples: ['4xx'] });
 
-export const listRequests = defineEndpoint({
+const listRequests = defineEndpoint({
   method: 'get',
   path: '/v1/requests',
   operationId: 'listRequests',
@@ -70,24 +71,23 @@ function statusRangeOf(status: string | undefined) {
   return { minStatus: least, maxStatus: status.endsWith('xx') ? least + 99 : least };
 }
 
-const maxDeliveries = 100;
 /** X-Request-IDs that the gateway accepts from clients. */
 const wellFormed = /^[A-Za-z0-9._+/=-]{8,128}$/;
 const maxShownLength = 64;
 
-export const getRequest = defineEndpoint({
+const getRequest = defineEndpoint({
   method: 'get',
   path: '/v1/requests/{request_id}',
   operationId: 'getRequest',
   summary: 'Get the timeline of a request',
   description:
-    'The requests with an X-Request-ID, their events, and the deliveries of these events, with their attempts.',
+    'The requests with an X-Request-ID, their changes and events, and the deliveries of these events, with their attempts.',
   tag: 'Requests',
   scope: 'admin',
   permission: 'requests.read',
   conditional: true,
-  success: { status: 200, description: 'The timeline.', schema: timeline },
-  async handle({ context, id: requestId, tenant, backend, signal }) {
+  success: { status: 200, description: 'The timeline.', schema: oneTimeline },
+  async handle({ context, id: requestId, tenant, may, backend, signal }) {
     const unknown = (leftOut = 0n) => {
       const hint = leftOut > 0n ? ` ${leftOut} requests of this environment were only counted.` : '';
       return new RmsError('not_found', {
@@ -96,16 +96,10 @@ export const getRequest = defineEndpoint({
     };
     if (!wellFormed.test(requestId)) throw unknown();
     const { workspaceId, environment } = tenant;
-    const asked = { workspaceId, environment, requestId };
-    const options = { context: context(), signal: signal() };
-    const [{ requests, leftOut }, { events }, { deliveries, nextPageToken }] = await Promise.all([
-      backend.requests.listRequests(asked, options),
-      backend.events.listEventsOfRequest(asked, options),
-      backend.deliveries.listDeliveries({ ...asked, pageSize: maxDeliveries, withAttempts: true }, options),
-    ]);
-    if (requests.length + events.length + deliveries.length === 0) throw unknown(leftOut);
-    const hasMoreDeliveries = nextPageToken !== '';
-    return oneResponse(200, { json: timelineJson({ requestId, requests, events, deliveries, hasMoreDeliveries }) });
+    const options = { context: context(), signal: signal(), mayReadAudit: may(listAuditLog) };
+    const parts = await readTimeline(backend, { workspaceId, environment, requestId }, options);
+    if (isUnknown(parts)) throw unknown(parts.leftOut);
+    return oneResponse(200, { json: JSON.stringify(timelineDocument(parts)) });
   },
 });
 

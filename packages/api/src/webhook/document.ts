@@ -1,7 +1,8 @@
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import { type RateLimit, type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { OneObject } from '../single-object.ts';
-import { fromDuration, timeOf, toDuration } from '../time-schemas.ts';
+import { toDuration } from '../time-schemas.ts';
+import { fromDuration, timeOf } from '../times.ts';
 import {
   defaultMaxConcurrency,
   type RateLimitChange,

@@ -2,12 +2,13 @@ import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb
 import type { CallOptions } from '@rms/rpc';
 import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
-import { attemptDocument, attemptFields } from '../attempt/attempt.ts';
-import { deliveryId } from '../delivery/schema.ts';
+import { testAttemptDocument } from '../attempt/document.ts';
+import { testAttempt } from '../attempt/schema.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
 import { listOf, listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
-import { seconds, shownTime, timeOf, toDuration } from '../time-schemas.ts';
+import { seconds, shownTime, toDuration } from '../time-schemas.ts';
+import { timeOf } from '../times.ts';
 import { oneWebhookOf, toRateLimitMessage, toRetryPolicyMessage, webhookJson } from './document.ts';
 import {
   createWebhookBody,
@@ -35,8 +36,9 @@ export const createWebhook = defineEndpoint({
   body: createWebhookBody,
   conditional: true,
   success: { status: 201, description: 'The new webhook with its secret.', schema: oneNewWebhook },
-  async handle({ context, body, tenant, maxWebhooks, idempotencyKey, backend }) {
+  async handle({ context, body, tenant, limits, idempotencyKey, backend }) {
     const { workspaceId, environment } = tenant;
+    const { maxWebhooks } = await limits();
     const { webhook, secret, replayed } = await backend.webhooks.createWebhook(
       {
         workspaceId,
@@ -219,8 +221,6 @@ export const rotateSecret = defineEndpoint({
 /** Longer than the 10 seconds that an endpoint has to respond. */
 const timeoutMs = 15_000;
 
-const { number: _, ...fields } = attemptFields;
-
 export const testWebhook = defineEndpoint({
   method: 'post',
   path: '/v1/webhooks/{id}/test',
@@ -247,9 +247,7 @@ export const testWebhook = defineEndpoint({
   success: {
     status: 200,
     description: 'The attempt, whether it succeeded or not.',
-    schema: z.strictObject({
-      data: z.strictObject({ delivery_id: deliveryId, ...fields }).meta({ id: 'TestAttempt' }),
-    }),
+    schema: z.strictObject({ data: testAttempt }),
   },
   async handle({ context, id, body, tenant, idempotencyKey, backend }) {
     checkId('wh', id);
@@ -258,14 +256,10 @@ export const testWebhook = defineEndpoint({
       { workspaceId, environment, id, eventType: body.event_type ?? '', idempotencyKey },
       { context: context(), timeoutMs },
     );
-    const { attempt, url, requestBody, deliveryId: delivery_id, replayed } = response;
+    const { attempt, replayed } = response;
     if (!attempt) throw new Error('the webhooks service returned no attempt');
-    const { number: _number, ...document } = attemptDocument(attempt, { url, body: requestBody });
-    return {
-      status: 200,
-      json: oneJson(JSON.stringify({ delivery_id, ...document })),
-      headers: replayedHeader(replayed),
-    };
+    const json = oneJson(JSON.stringify(testAttemptDocument(attempt, response)));
+    return { status: 200, json, headers: replayedHeader(replayed) };
   },
 });
 

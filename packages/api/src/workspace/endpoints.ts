@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Backend } from '../backend.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
 import { oneResponse } from '../single-object.ts';
-import { shownTime, timeOf } from '../time-schemas.ts';
+import { shownTime } from '../time-schemas.ts';
+import { timeOf } from '../times.ts';
 
 const limit = z.int().min(1).nullable();
 
@@ -51,8 +52,9 @@ export const getWorkspace = defineEndpoint({
     schema: z.strictObject({ data: workspace }),
   },
   async handle(call) {
-    const { context, environment, limits, tenant, backend, signal } = call;
-    const [{ workspace: found }, usage] = await Promise.all([
+    const { context, environment, tenant, backend, signal } = call;
+    const [limits, { workspace: found }, usage] = await Promise.all([
+      call.limits(),
       backend.workspaces.getWorkspace({ workspaceId: tenant.workspaceId }, { context: context(), signal: signal() }),
       usageOf(call, backend),
     ]);

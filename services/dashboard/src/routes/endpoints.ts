@@ -1,3 +1,4 @@
+import { deliveryEndpoints, requestEndpoints, testWebhook } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
@@ -8,12 +9,10 @@ import { deleteAccount } from './delete-account.ts';
 import { deleteResource } from './delete-resource.ts';
 import { deleteWebhook } from './delete-webhook.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
-import type { Endpoint } from './endpoint.ts';
+import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
-import { getDelivery } from './get-delivery.ts';
 import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
-import { getRequest } from './get-request.ts';
 import { getResource } from './get-resource.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
@@ -21,14 +20,13 @@ import { getWebhook } from './get-webhook.ts';
 import { getWebhookHealth } from './get-webhook-health.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
-import { listDeliveries } from './list-deliveries.ts';
 import { listKeys } from './list-keys.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
 import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
-import { redeliver, redeliverSelected } from './redeliver.ts';
+import { redeliverSelected } from './redeliver-selected.ts';
 import { cancelReplay, getReplay, startReplay } from './replays.ts';
 import { revokeKey } from './revoke-key.ts';
 import { rollKey } from './roll-key.ts';
@@ -52,7 +50,6 @@ import {
   revokeInvitation,
   updateMember,
 } from './team.ts';
-import { testWebhook } from './test-webhook.ts';
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateKey } from './update-key.ts';
 import { updateProfile } from './update-profile.ts';
@@ -107,13 +104,11 @@ export const endpoints: readonly Endpoint[] = [
   updateWebhook,
   deleteWebhook,
   rotateSecret,
-  testWebhook,
+  apiEndpoint(testWebhook),
 
-  listDeliveries,
   redeliverSelected,
   tailDeliveries,
-  getDelivery,
-  redeliver,
+  ...deliveryEndpoints.map(apiEndpoint),
   startReplay,
   getReplay,
   cancelReplay,
@@ -134,7 +129,7 @@ export const endpoints: readonly Endpoint[] = [
   revokeInvitation,
   listAuditEntries,
   getLimits,
-  getRequest,
+  ...requestEndpoints.map(apiEndpoint),
   getUsage,
   getUnfinishedDeliveries,
   listRules,

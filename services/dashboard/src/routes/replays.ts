@@ -1,8 +1,8 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
+import { deliveryStatuses } from '@rms/api';
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { timestampFromMs } from '@rms/rpc';
 import { z } from 'zod';
-import { deliveryStatuses } from '../documents/delivery.ts';
 import { type ReplayResponseDocument, replayDocument } from '../documents/replay.ts';
 import { tenantEndpoint } from './endpoint.ts';
 

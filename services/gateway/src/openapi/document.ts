@@ -1,4 +1,13 @@
-import { createWebhook, type Endpoint, endpoints, tags, type WebhookUrls, webhookUrl, webhookUrlShape } from '@rms/api';
+import {
+  createWebhook,
+  type Endpoint,
+  endpoints,
+  parameterOf,
+  tags,
+  type WebhookUrls,
+  webhookUrl,
+  webhookUrlShape,
+} from '@rms/api';
 import { z } from 'zod';
 import {
   createDocument,
@@ -97,11 +106,6 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     responses: responsesOf(endpoint),
     ...(operationId === createWebhook.operationId ? { callbacks: webhookCallbacks() } : {}),
   };
-}
-
-/** Returns the name of the parameter of a path. */
-function parameterOf(path: string): string | undefined {
-  return /\{(\w+)\}/.exec(path)?.[1];
 }
 
 function headerParametersOf({ method, idempotent, conditional }: Endpoint): z.ZodRawShape | undefined {

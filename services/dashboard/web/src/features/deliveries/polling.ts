@@ -1,4 +1,4 @@
-import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
+import type { Delivery } from '@rms/api';
 import type { ReplayDocument } from '../../../../src/documents/replay.ts';
 
 const deliveryMs = 2_000;
@@ -8,7 +8,7 @@ const replayMs = 500;
  * Returns the polling interval of a delivery; false after it has ended. A redelivery reloads all queries, which starts
  * the polling again. `delivery`: undefined while it loads.
  */
-export function deliveryPollMs(delivery: Pick<DeliveryDocument, 'status'> | undefined): number | false {
+export function deliveryPollMs(delivery: Pick<Delivery, 'status'> | undefined): number | false {
   const mayChange = !delivery || delivery.status === 'pending' || delivery.status === 'retrying';
   return mayChange && deliveryMs;
 }

@@ -1,5 +1,5 @@
+import type { Delivery } from '@rms/api';
 import { useState } from 'react';
-import type { DeliveryStatusName } from '../../../../src/documents/delivery.ts';
 import type { ReplayDocument, ReplayResponseDocument } from '../../../../src/documents/replay.ts';
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useTenantChange } from '../../api/tenant.ts';
@@ -17,7 +17,7 @@ import { useReplay } from './delivery-queries.ts';
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable = deliveryStatuses.filter(([status]) => status !== 'canceled');
 /** Initially selected. Includes `retrying`, because most failing deliveries are still retrying during an outage. */
-const defaultStatuses: readonly DeliveryStatusName[] = ['failed', 'retrying', 'skipped'];
+const defaultStatuses: readonly Delivery['status'][] = ['failed', 'retrying', 'skipped'];
 
 /** Dialog for redelivering deliveries of a time range. Shows the number of deliveries, then the progress. */
 export function ReplayDialog({

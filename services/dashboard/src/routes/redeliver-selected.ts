@@ -1,19 +1,5 @@
 import { z } from 'zod';
-import { deliveryDocument } from '../documents/delivery.ts';
 import { tenantEndpoint } from './endpoint.ts';
-
-/** Redelivers a delivery immediately, with all retries of the retry policy. */
-export const redeliver = tenantEndpoint({
-  access: 'deliveries.send',
-  method: 'post',
-  path: '/deliveries/{id}/redeliver',
-  async handle({ backend, tenant, param, idempotencyKey, context }) {
-    const request = { ...tenant, id: param('id'), idempotencyKey };
-    const { delivery } = await backend.deliveries.redeliverDelivery(request, { context });
-    if (!delivery) throw new Error('webhooks returned no delivery');
-    return deliveryDocument(delivery);
-  },
-});
 
 /** Redelivers the selected deliveries. A failed redelivery does not affect the others. */
 export const redeliverSelected = tenantEndpoint({
