@@ -182,8 +182,8 @@ describe('rms deliveries', () => {
     await deliver({ count: 2, response: 500 });
     receiver.respondWith(200);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since'];
-    const none = { count: 0, count_is_minimum: false, duration_seconds: 0, dry_run: true, replay: null };
-    const dry = { count: 2, count_is_minimum: false, duration_seconds: 2, dry_run: true, replay: null };
+    const none = { matching: 0, matching_is_minimum: false, estimated_seconds: 0 };
+    const dry = { matching: 2, matching_is_minimum: false, estimated_seconds: 2 };
     expect(await json(...replay, '1h', '--dry-run', '--rate', '1')).toEqual(dry);
     expect((await rms(...replay, '1h', '--dry-run', '--rate', '1')).stdout).toBe(
       '2 deliveries would be redelivered in 2 s\n',
@@ -192,16 +192,16 @@ describe('rms deliveries', () => {
     expect(await json(...replay, '1h', '--status', 'skipped', '--status', 'delivered', '--dry-run')).toEqual(none);
     expect(await json(...replay, '1h', '--event-type', 'resource.deleted', '--dry-run')).toEqual(none);
     const inAMinute = new Date(Date.now() + 60_000).toISOString();
-    expect(await json(...replay, inAMinute)).toMatchObject({ count: 0, dry_run: false });
+    expect(await json(...replay, inAMinute)).toMatchObject({ type: 'replay', sent: 0 });
 
     const started = await json(...replay, '1h');
-    expect(started).toMatchObject({ count: 2, dry_run: false, replay: { total: 2, per_second: 100, webhook_id: id } });
+    expect(started).toMatchObject({ environment: 'sandbox', matching: 2, rate_per_second: 100, webhook_id: id });
     await untilInStatus(DELIVERED, 2);
     const { data } = await json('deliveries', 'list');
-    expect(data.map(({ origin }: Delivery) => origin)).toEqual([started.replay.id, started.replay.id]);
+    expect(data.map(({ origin }: Delivery) => origin)).toEqual([started.id, started.id]);
     const all = await json(...replay, '1h', '--status', 'delivered', '--wait');
-    expect(all.replay).toMatchObject({ status: 'done', total: 2, replayed: 2 });
-    expect(await json('deliveries', 'replay-status', all.replay.id)).toEqual(all.replay);
+    expect(all).toMatchObject({ status: 'done', matching: 2, sent: 2 });
+    expect(await json('deliveries', 'replay-status', all.id)).toEqual(all);
   });
 
   test('replay redelivers deliveries in any status, by default including retrying ones', async () => {
@@ -212,11 +212,11 @@ describe('rms deliveries', () => {
     await untilInStatus(RETRYING, 1);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since', '1h'];
     expect(await json(...replay, '--dry-run', '--status', 'pending', 'delivered', 'failed')).toMatchObject({
-      count: 0,
+      matching: 0,
     });
-    expect(await json(...replay, '--dry-run', '--status', 'retrying')).toMatchObject({ count: 1 });
+    expect(await json(...replay, '--dry-run', '--status', 'retrying')).toMatchObject({ matching: 1 });
     receiver.respondWith(200);
-    expect(await json(...replay)).toMatchObject({ count: 1 });
+    expect(await json(...replay)).toMatchObject({ matching: 1 });
     await untilInStatus(DELIVERED, 1);
   });
 
@@ -237,16 +237,16 @@ describe('rms deliveries', () => {
     // At one per second, it is far from complete when it is canceled.
     await deliver({ count: 90 });
     const slowly = ['--since', '1h', '--rate', '1', '--status', 'delivered'];
-    const { replay: started } = await json('deliveries', 'replay', '--webhook', id, ...slowly);
+    const started = await json('deliveries', 'replay', '--webhook', id, ...slowly);
     const canceled = await json('deliveries', 'replay-cancel', started.id);
-    expect(canceled).toMatchObject({ id: started.id, status: 'canceled', total: 90 });
-    expect(canceled.replayed).toBeLessThan(90);
+    expect(canceled).toMatchObject({ id: started.id, status: 'canceled', matching: 90 });
+    expect(canceled.sent).toBeLessThan(90);
     expect(await json('deliveries', 'replay-status', started.id)).toEqual(canceled);
     const { stdout } = await rms('deliveries', 'replay-status', started.id);
-    expect(stdout).toBe(`${started.id} is canceled: ${canceled.replayed} of 90 redelivered\n`);
+    expect(stdout).toBe(`${started.id} is canceled: ${canceled.sent} of 90 redelivered\n`);
     const { data } = await json('deliveries', 'list');
     const again = data.filter(({ origin }: Delivery) => origin === started.id);
-    expect(again).toHaveLength(canceled.replayed);
+    expect(again).toHaveLength(canceled.sent);
   });
 
   test.each([

@@ -8,6 +8,8 @@ export { delayReasons, deliveryStatuses } from './delivery/status.ts';
 export { type Admitted, type CallerLimits, type Endpoint, parameterOf, type RequiredScope } from './endpoint.ts';
 export { endpoints } from './endpoints.ts';
 export { envelopeOf } from './event/schema.ts';
+export { replayEndpoints } from './replay/endpoints.ts';
+export type { Replay, ReplayEstimate } from './replay/schema.ts';
 export { requestEndpoints } from './request/endpoints.ts';
 export type { Timeline } from './request/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';

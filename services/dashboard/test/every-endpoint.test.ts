@@ -35,10 +35,10 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /deliveries/redeliver': { ids: ['dlv_1'] },
   'POST /replays': {
     webhook_id: 'wh_1',
-    since: '2026-01-01T00:00:00Z',
+    created_after: '2026-01-01T00:00:00Z',
     dry_run: true,
     statuses: ['failed'],
-    per_second: 1,
+    rate_per_second: 1,
   },
   'POST /resources': { name: 'r', type: null, metadata: {} },
   'PATCH /resources/{id}': { name: 'r' },
@@ -61,6 +61,7 @@ const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'acco
 const ids: readonly (readonly [string, string])[] = [
   ['/alerts', 'quota'],
   ['/deliveries', newId('dlv')],
+  ['/replays', newId('rpl')],
   ['/webhooks', newId('wh')],
   ['/', 'key_own'],
 ];

@@ -143,9 +143,9 @@ export function deliveriesSuite(target: () => Target): void {
       );
       scene.receiver.respondWith(200);
       const options = ['deliveries', 'replay', '--webhook', webhook.id, '--since', since];
-      expect(await scene.account.rms(...options, '--dry-run')).toMatchObject({ count: 3 });
+      expect(await scene.account.rms(...options, '--dry-run')).toMatchObject({ matching: 3 });
       expect(scene.receiver.requests).toHaveLength(3);
-      expect(await scene.account.rms(...options)).toMatchObject({ count: 3 });
+      expect(await scene.account.rms(...options)).toMatchObject({ matching: 3 });
       await waitUntil(
         async () => (await deliveriesOf(scene.account, webhook.id)).every(({ status }) => status === 'delivered'),
         { what: 'the delivery of all three' },

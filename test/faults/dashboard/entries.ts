@@ -29,7 +29,11 @@ const nothing = () => ({});
 const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
 const password = 'a password of twelve and more';
 const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
-const replayed = { since: '2026-01-01T00:00:00Z', statuses: ['delivered', 'failed'], per_second: 1_000 };
+const replayed = {
+  created_after: '2026-01-01T00:00:00Z',
+  statuses: ['delivered', 'failed'],
+  rate_per_second: 1_000,
+};
 
 /** An unused port: events created here must not be delivered anywhere. */
 const url = 'http://127.0.0.1:65535/stranger';
@@ -103,6 +107,7 @@ export const entries: Readonly<Record<string, Entry>> = {
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: true, ...replayed } }),
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: false, ...replayed } }),
   ),
+  'GET /replays': tenant(nothing),
   'GET /replays/{id}': tenant(({ replay }) => ({ id: replay })),
   'POST /replays/{id}/cancel': tenant(({ replay }) => ({ id: replay })),
 

@@ -1,13 +1,14 @@
+import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { z } from 'zod';
 import { deliveryStatuses } from '../delivery/status.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneJson, oneResponse } from '../single-object.ts';
+import { checkId, type OneObject, oneJson, oneResponse } from '../single-object.ts';
 import { toTimestamp } from '../time-schemas.ts';
-import { estimateJson, oneReplayOf, replayJson } from './document.ts';
-import { createReplayBody, oneReplay, replayEstimate, replayList } from './schema.ts';
+import { estimateDocument, replayDocument } from './document.ts';
+import { createReplayBody, oneEstimate, oneReplay, replayList } from './schema.ts';
 
-export const createReplay = defineEndpoint({
+const createReplay = defineEndpoint({
   method: 'post',
   path: '/v1/replays',
   operationId: 'createReplay',
@@ -23,7 +24,7 @@ export const createReplay = defineEndpoint({
   body: createReplayBody,
   bodyNamesObject: true,
   success: { status: 201, description: 'The new replay.', schema: oneReplay },
-  otherSuccess: { status: 200, description: 'The result of a dry run.', schema: replayEstimate },
+  otherSuccess: { status: 200, description: 'The result of a dry run.', schema: oneEstimate },
   async handle({ context, body, tenant, idempotencyKey, backend }) {
     const { workspaceId, environment } = tenant;
     const { created_before: until, dry_run: dryRun = false } = body;
@@ -42,12 +43,12 @@ export const createReplay = defineEndpoint({
       },
       { context: context() },
     );
-    if (dryRun) return { status: 200, json: oneJson(estimateJson(begun)) };
+    if (dryRun) return { status: 200, json: oneJson(JSON.stringify(estimateDocument(begun))) };
     return oneResponse(201, oneReplayOf(begun.replay), begun.replayed);
   },
 });
 
-export const listReplays = defineEndpoint({
+const listReplays = defineEndpoint({
   method: 'get',
   path: '/v1/replays',
   operationId: 'listReplays',
@@ -65,11 +66,16 @@ export const listReplays = defineEndpoint({
       { workspaceId, environment, pageSize, pageToken: query.cursor ?? '' },
       { context: context(), signal: signal() },
     );
-    return listResponse(page.replays.map(replayJson), { ...page, pageSize }, url(), query);
+    return listResponse(
+      page.replays.map((replay) => JSON.stringify(replayDocument(replay))),
+      { ...page, pageSize },
+      url(),
+      query,
+    );
   },
 });
 
-export const getReplay = defineEndpoint({
+const getReplay = defineEndpoint({
   method: 'get',
   path: '/v1/replays/{id}',
   operationId: 'getReplay',
@@ -90,7 +96,7 @@ export const getReplay = defineEndpoint({
   },
 });
 
-export const cancelReplay = defineEndpoint({
+const cancelReplay = defineEndpoint({
   method: 'post',
   path: '/v1/replays/{id}/cancel',
   operationId: 'cancelReplay',
@@ -113,5 +119,12 @@ export const cancelReplay = defineEndpoint({
     return oneResponse(200, oneReplayOf(replay), replayed);
   },
 });
+
+/** Returns a replay for a response with one object. Its ETag changes with its progress, but not with the time. */
+function oneReplayOf(replay: Replay | undefined): OneObject {
+  if (!replay) throw new Error('the webhooks service returned no replay');
+  const document = replayDocument(replay);
+  return { json: JSON.stringify(document), stableJson: JSON.stringify({ ...document, estimated_end_at: null }) };
+}
 
 export const replayEndpoints = [createReplay, listReplays, getReplay, cancelReplay];

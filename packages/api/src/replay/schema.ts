@@ -25,7 +25,7 @@ export const createReplayBody = z
     example: { webhook_id: 'wh_01jc3v9m0w7y8x2k4n6p8q0r2s', created_after: '2026-01-02T03:04:05Z', dry_run: true },
   });
 
-export const replay = z
+const replay = z
   .strictObject({
     id: z.string().meta({ pattern: '^rpl_[0-9a-z]+$', examples: ['rpl_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
     type: z.literal('replay'),
@@ -49,18 +49,29 @@ export const replay = z
       .meta({ examples: [7] }),
     estimated_end_at: shownTime.nullable().describe('Null unless the status is `running` and `matching` is known.'),
     created_at: shownTime,
+    created_by: z
+      .string()
+      .nullable()
+      .describe('`key:` or `user:` with an ID, or `operator:` with a name. Null: unknown.')
+      .meta({ examples: ['key:key_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
   })
   .meta({ id: 'Replay' });
 
 export const oneReplay = z.strictObject({ data: replay });
 export const replayList = listOf(replay, noTotal).meta({ id: 'ReplayList' });
 
-export const replayEstimate = z.strictObject({
-  data: z
-    .strictObject({
-      matching: z.int().min(0).describe('Number of deliveries.'),
-      matching_is_minimum: z.boolean().describe('Whether counting stopped at a limit, so that there may be more.'),
-      estimated_seconds: z.number().min(0),
-    })
-    .meta({ id: 'ReplayEstimate' }),
-});
+const estimate = z
+  .strictObject({
+    matching: z.int().min(0).describe('Number of deliveries.'),
+    matching_is_minimum: z.boolean().describe('Whether counting stopped at a limit, so that there may be more.'),
+    estimated_seconds: z.number().min(0),
+  })
+  .meta({ id: 'ReplayEstimate' });
+
+export const oneEstimate = z.strictObject({ data: estimate });
+
+/** A run that sends deliveries of a webhook again. */
+export type Replay = z.infer<typeof replay>;
+
+/** Number of deliveries that a replay would send, and its duration. */
+export type ReplayEstimate = z.infer<typeof estimate>;

@@ -1,4 +1,4 @@
-import { deliveryEndpoints, requestEndpoints, testWebhook } from '@rms/api';
+import { deliveryEndpoints, replayEndpoints, requestEndpoints, testWebhook } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
@@ -27,7 +27,6 @@ import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
 import { redeliverSelected } from './redeliver-selected.ts';
-import { cancelReplay, getReplay, startReplay } from './replays.ts';
 import { revokeKey } from './revoke-key.ts';
 import { rollKey } from './roll-key.ts';
 import { rotateSecret } from './rotate-secret.ts';
@@ -109,9 +108,7 @@ export const endpoints: readonly Endpoint[] = [
   redeliverSelected,
   tailDeliveries,
   ...deliveryEndpoints.map(apiEndpoint),
-  startReplay,
-  getReplay,
-  cancelReplay,
+  ...replayEndpoints.map(apiEndpoint),
 
   listResources,
   createResource,

@@ -1,6 +1,5 @@
-import type { Delivery, FullDelivery } from '@rms/api';
+import type { Delivery, FullDelivery, Replay } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReplayDocument } from '../../../../src/documents/replay.ts';
 import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
 import type { DeliveryFilter } from './delivery-filter.ts';
 import { deliveryPollMs, replayPollMs } from './polling.ts';
@@ -36,6 +35,6 @@ export function useDelivery(id: string): UseQueryResult<FullDelivery> {
 }
 
 /** Queries the progress of a replay. Polls until the replay has ended. */
-export function useReplay(id: string): UseQueryResult<ReplayDocument> {
-  return useTenantQuery<ReplayDocument>(`/replays/${id}`, { everyMs: replayPollMs });
+export function useReplay(id: string): UseQueryResult<Replay> {
+  return useTenantObject<Replay>(`/replays/${id}`, { everyMs: replayPollMs });
 }

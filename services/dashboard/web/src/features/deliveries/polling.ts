@@ -1,5 +1,4 @@
-import type { Delivery } from '@rms/api';
-import type { ReplayDocument } from '../../../../src/documents/replay.ts';
+import type { Delivery, Replay } from '@rms/api';
 
 const deliveryMs = 2_000;
 const replayMs = 500;
@@ -14,6 +13,6 @@ export function deliveryPollMs(delivery: Pick<Delivery, 'status'> | undefined): 
 }
 
 /** Returns the polling interval of a replay; false after it has ended. `replay`: undefined while it loads. */
-export function replayPollMs(replay: Pick<ReplayDocument, 'status'> | undefined): number | false {
+export function replayPollMs(replay: Pick<Replay, 'status'> | undefined): number | false {
   return (!replay || replay.status === 'running') && replayMs;
 }
