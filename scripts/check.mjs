@@ -1,5 +1,5 @@
 // npm run check: checks the sources without starting services. All checks run, even if one fails.
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -26,7 +26,6 @@ const checks = {
   'no AbortSignal.any': combinedSignals,
   'connections by name use packages/dial': dialedNames,
   'no paths of one machine': machinePaths,
-  'regular expressions are linear': expressions,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
@@ -34,11 +33,14 @@ const checks = {
   'fast tests import only fast helpers': testTiers,
   'links and file names in documents': documents,
   'every error code is documented': errorCodes,
+  'regular expressions are linear': () => expressions,
 };
 
 await ensureNode();
 await orExit(() => ensureInstalled({ development: true }));
 const temporary = mkdtempSync(join(tmpdir(), 'rms-check-'));
+// Takes the longest, and uses one processor, so it runs next to the others.
+const expressions = startExpressions();
 let failed = 0;
 for (const [name, check] of Object.entries(checks)) {
   const startedAtMs = performance.now();
@@ -226,13 +228,22 @@ async function errorCodes() {
     : `docs/errors.md differs from the error table or the refusals of the dashboard:\n${[...different].join('\n')}`;
 }
 
-/** Checks that no text takes the regular expressions of the product more than linear time. */
-function expressions() {
+/**
+ * Checks in a process of its own that no text takes the regular expressions of the product more than linear time.
+ * Resolves with its output if it fails.
+ */
+function startExpressions() {
   const sourceFiles = filesOf(...sources).filter(
     (file) => /\/src\/.*\.tsx?$/.test(file) && !file.startsWith('packages/testkit/'),
   );
-  const { status, output } = execute(process.execPath, [join('scripts', 'check-expressions.mjs'), ...sourceFiles]);
-  return status === 0 ? undefined : output;
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [join('scripts', 'check-expressions.mjs'), ...sourceFiles],
+      { cwd: root, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}` || error.message : undefined),
+    );
+  });
 }
 
 function filesIn(folder) {

@@ -18,7 +18,8 @@ try {
   });
   if (status === 0) {
     const bin = join(folder, 'node_modules', name, 'bin');
-    const tests = spawnSync(join(bin, 'node'), [join(root, 'scripts', 'test.mjs'), 'test/api/standalone.test'], {
+    const files = ['standalone.test', 'standalone-events', 'standalone-guarded'].map((name) => `test/api/${name}`);
+    const tests = spawnSync(join(bin, 'node'), [join(root, 'scripts', 'test.mjs'), ...files], {
       cwd: root,
       env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
       stdio: 'inherit',

@@ -4,7 +4,9 @@ import { BaseSequencer } from 'vitest/node';
 const slowest = [
   'test/faults/hostile-tenant.test.ts',
   'test/stores/distributed.test.ts',
+  'test/api/standalone-events.test.ts',
   'test/api/standalone.test.ts',
+  'test/api/standalone-guarded.test.ts',
   'test/faults/hostile-dashboard.test.ts',
   'standalone/test/faults/start.test.ts',
   'cli/test/several-workspaces.test.ts',

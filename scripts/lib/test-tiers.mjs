@@ -20,6 +20,8 @@ const complete = [
 const startsTree = {
   startStandalone: [
     'test/api/standalone.test.ts',
+    'test/api/standalone-events.test.ts',
+    'test/api/standalone-guarded.test.ts',
     'test/api/standalone-crash.test.ts',
     'standalone/test/ended-deliveries.test.ts',
   ],

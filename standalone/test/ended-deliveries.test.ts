@@ -199,6 +199,7 @@ describe('A delivery counts however it ends', () => {
     await database.pool.query(
       "select webhooks.make_partitions((now() at time zone 'UTC')::date - 31, (now() at time zone 'UTC')::date)",
     );
+    database.breaks(['deliveries'], 'makes a delivery older by another ID');
     await database.pool.query('update webhooks.deliveries set id = $2 where id = $1', [toExpire?.id, oldest]);
 
     const reasons = (deliveries: readonly Delivery[]) => new Set(deliveries.map((one) => one.end_reason));

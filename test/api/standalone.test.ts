@@ -1,9 +1,8 @@
 import { startStandalone } from '@rms/testkit';
-import { allSuites, openSettings } from './suites/all.ts';
-import { guardedSettings, guardsSuite } from './suites/guards.ts';
+import { openSettings, requestsPart, suitesOf } from './suites/all.ts';
 import { describeShape } from './support/describe-shape.ts';
 
+// The suites are in three files, so that they run in parallel: this one, standalone-events and standalone-guarded.
 describe('The API', () => {
-  describeShape('Standalone', () => startStandalone({ env: openSettings }), allSuites);
-  describeShape('Standalone, guarded', () => startStandalone({ env: guardedSettings }), guardsSuite);
+  describeShape('Standalone', () => startStandalone({ env: openSettings }), suitesOf(requestsPart));
 });

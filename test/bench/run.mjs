@@ -12,6 +12,7 @@ const benchmarks = [
   'requests',
   'protection',
   'lists',
+  'names',
   'deliveries',
   'engine',
   'isolation',

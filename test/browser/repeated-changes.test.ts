@@ -80,7 +80,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
     const page = await world.open(owner);
     await page.addInitScript(() => {
       for (const name of ['localStorage', 'sessionStorage'])
-        Object.defineProperty(window, name, {
+        Object.defineProperty(globalThis, name, {
           get() {
             throw new DOMException('Access is denied for this document.', 'SecurityError');
           },

@@ -45,7 +45,7 @@ try {
   }
   console.log(`\n${statements.length - failed} passed, ${failed} failed`);
   process.exitCode = failed > 0 ? 1 : 0;
-  await database.drop();
+  await database.pool.end();
 } finally {
   await server.stop();
 }

@@ -3,8 +3,18 @@ import pg from 'pg';
 
 /** Rows per table. */
 export const rowsPerTable = 100_000;
-/** Rows of tables that stay small: only operators create plans, and a few instances run. */
-const smallTables: Readonly<Record<string, number>> = { plans: 100, instances: 10 };
+/**
+ * Rows of tables that stay small: only operators create plans, a few instances run, and a topic has few partitions.
+ * Tables with a column `single` have one row; the one of `feed_epoch` exists.
+ */
+const smallTables: Readonly<Record<string, number>> = {
+  plans: 100,
+  instances: 10,
+  positions: 64,
+  losses: 100,
+  clock: 1,
+  feed_epoch: 0,
+};
 /** Rows of each table that belong to {@link bigWorkspace}; the others belong to a thousand workspaces. */
 const rowsOfBigWorkspace = 50_000;
 
@@ -82,8 +92,10 @@ const special: Readonly<Record<string, string>> = {
   'alerts.incidents.closed_at': `case when g % 100 = 0 then null else now() - g * interval '5 minutes' end`,
   'auth.mail_requests.leased_until': `'-infinity'`,
   'alerts.outside_recipients.asked_at': `now() - g * interval '1 second'`,
+  'auth.request_counts.workspace_id': tenant('g - 1'),
   'auth.plans.name': `'plan_' || g`,
   'auth.workspaces.id': tenant('g - 1'),
+  'auth.request_counts.workspace_id': tenant('g - 1'),
   'alerts.watches.workspace_id': tenant('g - 1'),
   'alerts.rules.workspace_id': tenant('g - 1'),
   'resources.resource_counts.workspace_id': tenant('g / 30'),
@@ -155,10 +167,12 @@ function expressionOf({ schema, name: table }: Table, column: Column): string {
   const { name, type, allowed, unique, nullable } = column;
   const given = special[`${schema}.${table}.${name}`];
   if (given !== undefined) return given;
+  if (table === 'clock' && name === 'single') return 'true';
   if (name === 'workspace_id' && fewPerWorkspace.has(`${schema}.${table}`)) return tenant('g / 1000');
   if (name === 'workspace_id')
     return `case when g <= ${rowsOfBigWorkspace} then '${bigWorkspace}' else ${tenant('g % 1000 + 1')} end`;
   if (name === 'environment') return `'live'`;
+  if (name === 'single') return 'true';
   if (name === 'webhook_id' && !unique)
     return `case when g % 2 = 0 then '${bigWebhook}' else ${id('wh', 'g % 1000 + 2')} end`;
   if (name === 'id' && type === 'text') return idOf(schema, table);

@@ -4,6 +4,7 @@ import type { Limits } from '@rms/limiter';
 import type { CallContextSchema, Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
 import type { Permission } from '@rms/roles';
 import type { Environment } from '@rms/tenant';
+import type { TraceContext } from '@rms/tracing';
 import type { ZodType } from 'zod';
 // Declares the keys of `meta` that only the OpenAPI document uses.
 import type {} from 'zod-openapi';
@@ -39,8 +40,7 @@ export interface Admitted {
   may(other: Requirement): boolean;
   limits(): Promise<CallerLimits>;
   readonly requestId: string;
-  /** Empty if the request is not traced. */
-  readonly traceparent: string;
+  readonly trace: TraceContext;
   /** Returns the context for RPCs that serve only this request. */
   context(): CallContext;
   /** The parameter of the path, usually `{id}`. Empty if the path has none. */

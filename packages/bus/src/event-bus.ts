@@ -20,6 +20,75 @@ export interface PublishBatch {
   readonly records: readonly BusRecord[];
 }
 
+/**
+ * The part of a partition that a batch covers. Some of its offsets may have no record. A handler that stores positions
+ * stores `next` and `last` when the records are handled.
+ */
+export interface BatchRange {
+  readonly partition: number;
+  /** Offset up to which the partition was handled before. */
+  readonly from: bigint;
+  /** Offset of the next batch. */
+  readonly next: bigint;
+  /** Digest of the last record, which identifies it. */
+  readonly last: string;
+}
+
+/** A stored position in a partition. */
+export interface StoredPosition {
+  /** Offset of the next record. */
+  readonly next: bigint;
+  /** Digest of the record before `next`; undefined if it is not known. */
+  readonly last: string | undefined;
+}
+
+/** Records that were deleted before they were consumed. */
+export interface Loss {
+  /** `deleted`: the broker deleted them. `replaced`: the topic was created again, or its log was truncated. */
+  readonly reason: 'deleted' | 'replaced';
+  /** The lost offsets, from the first to before the second; undefined if unknown. */
+  readonly range: readonly [from: bigint, next: bigint] | undefined;
+}
+
+/** A decision of the consumer that the store records. */
+export interface PositionMove {
+  readonly partition: number;
+  /** The stored position on which the decision is based; undefined: none. */
+  readonly was: bigint | undefined;
+  /** Where the consumer continues. */
+  readonly next: bigint;
+  readonly loss: Loss | undefined;
+  /**
+   * The store has gone back, or lost an unknown number of records, since it was in this epoch: it must begin a later one,
+   * unless it has done so.
+   */
+  readonly endedEpoch: number | undefined;
+}
+
+/**
+ * Positions of a group that its handler stores together with the results of the records (docs/adr/0030). They decide
+ * where the consumer starts. The offsets that it commits to the broker serve for the lag only, and to notice that the
+ * store has gone back.
+ */
+export interface PositionStore {
+  /** Reads the stored positions of partitions, and the epoch of the store. */
+  read(
+    partitions: readonly number[],
+  ): Promise<{ readonly epoch: number; readonly positions: ReadonlyMap<number, StoredPosition> }>;
+  /**
+   * Stores a position that the consumer has chosen, with the loss and the new epoch, in one commit. Resolves to the epoch
+   * after it; to undefined, without any effect, if the stored position is another one by now.
+   */
+  move(move: PositionMove): Promise<number | undefined>;
+}
+
+/** Reports that the stored position is before the range of a batch, which therefore must not be handled yet. */
+export class RewoundError extends Error {
+  constructor({ partition, from }: BatchRange) {
+    super(`the stored position in partition ${partition} is before offset ${from}`);
+  }
+}
+
 /** A consumer of a topic. */
 export interface Subscription {
   readonly topic: string;
@@ -30,13 +99,23 @@ export interface Subscription {
    * delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
    * handled concurrently. Available records are delivered immediately, without waiting for a fuller batch. The signal
    * aborts when the consumer stops or loses the partition; the handler must then return or throw soon.
+   *
+   * `range` is undefined without `positions`, and on a bus in process, which has no position. If the handler throws
+   * {@link RewoundError}, the consumer continues at the stored position.
    */
-  readonly onBatch: (records: readonly ConsumedRecord[], signal: AbortSignal) => Promise<void>;
+  readonly onBatch: (
+    records: readonly ConsumedRecord[],
+    signal: AbortSignal,
+    range: BatchRange | undefined,
+  ) => Promise<void>;
+  /** The positions that the handler stores. Default: the broker stores them. */
+  readonly positions?: PositionStore;
   /** Called after partitions were assigned to the consumer, when their records can be read. */
   readonly onJoined?: () => void;
-  /** Called when records of a partition were deleted before the group consumed them. Later records are delivered. */
-  readonly onLost?: () => void;
 }
+
+/** Retention of the topic of events: a week, in which an outage of the consumers is repaired, and a day of reserve. */
+export const eventRetentionMs = 8 * 24 * 3_600_000;
 
 /** A topic that `start` creates if it does not exist. */
 export interface Topic {
@@ -44,6 +123,8 @@ export interface Topic {
   readonly partitions: number;
   /** Replicas of each partition when the topic is created; default 1. */
   readonly replication?: number;
+  /** How long the broker must keep records, in milliseconds. A shorter retention is logged. */
+  readonly retentionMs?: number;
 }
 
 /** Consumer lag of a group in one partition. */

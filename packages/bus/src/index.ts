@@ -1,11 +1,18 @@
-export type {
-  BusRecord,
-  ConsumedRecord,
-  EventBus,
-  PartitionLag,
-  PublishBatch,
-  Subscription,
-  Topic,
+export {
+  type BatchRange,
+  type BusRecord,
+  type ConsumedRecord,
+  type EventBus,
+  eventRetentionMs,
+  type Loss,
+  type PartitionLag,
+  type PositionMove,
+  type PositionStore,
+  type PublishBatch,
+  RewoundError,
+  type StoredPosition,
+  type Subscription,
+  type Topic,
 } from './event-bus.ts';
 export { createInProcessBus } from './in-process-bus.ts';
 export { createKafkaBus, type KafkaBusOptions } from './kafka-bus.ts';

@@ -20,8 +20,9 @@ const lagTimeoutMs = 2_000;
 /** Creates the Kafka bus on kafkajs, under the rules of docs/adr/0004. */
 export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const { log } = options;
-  const lostListeners = new Map<string, () => void>();
-  const kafka = createKafkaClient(options, (group) => lostListeners.get(group)?.());
+  /** Groups whose positions are stored by their handler. */
+  const positioned = new Set<string>();
+  const kafka = createKafkaClient(options, (group) => positioned.has(group));
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
   // The partitioner is never called, because each message names its partition.
@@ -51,7 +52,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     if (isRestoring) return;
     isRestoring = true;
     try {
-      await ensureTopics(admin, required);
+      await ensureTopics(admin, required, log);
       if (error instanceof MissingPartitionError) await replaceProducers();
       reasons.clear();
     } catch (err) {
@@ -76,7 +77,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
     for (;;) {
       try {
         await admin.connect();
-        await ensureTopics(admin, topics);
+        await ensureTopics(admin, topics, log);
         await connectAll(producers);
         for (const { topic } of topics) leaders.refresh(topic);
         if (reasons.size > 0) log.info('connected to Kafka');
@@ -113,11 +114,11 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
         if (signal.aborted) return;
         throw error;
       }
-      const { topic, group, onLost } = subscription;
-      if (onLost) lostListeners.set(group, onLost);
+      const { topic, group, positions } = subscription;
+      if (positions) positioned.add(group);
       try {
         const partitions = (await readPartitions(admin, [topic])).get(topic)?.length || 1;
-        await consumeFromKafka(kafka, subscription, partitions, signal, log);
+        await consumeFromKafka({ kafka, admin, log }, subscription, partitions, signal);
       } catch (error) {
         if (isMissing(error)) void restoreTopics(error);
         throw error;

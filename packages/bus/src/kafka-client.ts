@@ -34,8 +34,8 @@ const outOfRange = 'Offset out of range, resetting to default offset';
  */
 export function createKafkaClient(
   { brokers, clientId, tls, sasl, log }: KafkaBusOptions,
-  /** Called when records were deleted before a group consumed them. */
-  onLost: (group: string) => void = () => {},
+  /** Whether a group reports its losses itself. */
+  reportsLosses: (group: string) => boolean = () => false,
 ): Kafka {
   stopIdleTimers();
   installCodecs();
@@ -53,12 +53,11 @@ export function createKafkaClient(
     logCreator: () => (entry) => {
       const { message, topic, partition, groupId: group } = entry.log;
       log.debug({ kafkajs: withoutNoise(entry) }, message);
-      if (message === outOfRange) {
+      if (message === outOfRange && !reportsLosses(String(group))) {
         log.error(
           { topic, partition, group },
           'records were deleted before the group consumed them; continuing with the oldest record of the partition',
         );
-        onLost(String(group));
       }
     },
   });

@@ -1,10 +1,11 @@
 import { waitAtMost } from '@rms/async';
 import type { Logger } from '@rms/logging';
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
-import type { ConsumedRecord, Subscription } from './event-bus.ts';
+import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { type ConsumedRecord, RewoundError, type Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
+import { type Commits, createCommits } from './kafka-commits.ts';
 import { isUnreadable } from './kafka-errors.ts';
-import { createPosition, type Position } from './kafka-position.ts';
+import { createPositions, type Positions } from './kafka-positions.ts';
 import { type StallWatch, watchForStall } from './kafka-stall-watch.ts';
 
 /** The group removes a member that sends no heartbeat for this long. */
@@ -18,6 +19,12 @@ const leaveTimeoutMs = 5_000;
 /** Heartbeat errors which mean that the partitions are lost. */
 const lostPartition = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION']);
 
+export interface ConsumerParts {
+  readonly kafka: Kafka;
+  readonly admin: Admin;
+  readonly log: Logger;
+}
+
 /**
  * Runs one kafkajs consumer until the signal aborts. Restarts by kafkajs are disabled: if the consumer fails or stalls,
  * this function throws, and the supervisor starts a new consumer.
@@ -26,14 +33,13 @@ const lostPartition = new Set(['REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'IL
  *                  └──crashed, no activity for 20 s, or clock set back──► thrown
  */
 export async function consumeFromKafka(
-  kafka: Kafka,
+  { kafka, admin, log }: ConsumerParts,
   subscription: Subscription,
   /** Number of partitions of the topic; all of them may be handled concurrently. */
   partitions: number,
   signal: AbortSignal,
-  log: Logger,
 ): Promise<void> {
-  const { group, topic } = subscription;
+  const { group, topic, positions: store } = subscription;
   const consumer = kafka.consumer({
     groupId: group,
     sessionTimeout: sessionTimeoutMs,
@@ -48,7 +54,11 @@ export async function consumeFromKafka(
   // Aborts with `signal` and when the consumer fails. A running handler then stops, and its batch is delivered again.
   const over = new AbortController();
   const watch = watchForStall(consumer);
-  const position = createPosition(log);
+  const joined = whenJoined(consumer, store ? ['fetched', 'placed'] : ['fetched'], () => subscription.onJoined?.());
+  const positions =
+    store &&
+    createPositions({ consumer, admin, topic, group, store, over: over.signal, onPlaced: () => joined('placed'), log });
+  const commits = createCommits(log, (partition) => positions?.metadataOf(partition) ?? null);
   let onAbort = () => {};
   const ended = new Promise<void>((resolve, reject) => {
     consumer.on(consumer.events.CRASH, ({ payload: { error } }) => reject(explain(error, topic)));
@@ -57,10 +67,10 @@ export async function consumeFromKafka(
     if (signal.aborted) resolve();
     signal.addEventListener('abort', onAbort, { once: true });
   });
-  onFetched(consumer, () => subscription.onJoined?.());
+  onFetched(consumer, () => joined('fetched'));
   // Avoids an unhandled rejection if `ended` rejects before it is awaited.
   ended.catch(() => {});
-  const running = run(consumer, { subscription, partitions, over: over.signal, watch, position, log });
+  const running = run(consumer, { subscription, partitions, over: over.signal, watch, positions, commits, log });
   try {
     await Promise.race([ended, running]);
     await ended;
@@ -71,11 +81,24 @@ export async function consumeFromKafka(
     // A consumer that disconnects while it is joining would still join, so wait for `running` first.
     const stopped = running
       .catch(() => {})
-      .then(position.settled)
+      .then(commits.settled)
       .then(() => consumer.disconnect())
       .catch((err: unknown) => log.debug({ err }, 'a Kafka consumer failed to disconnect'));
     await (signal.aborted ? stopped : waitAtMost(stopped, leaveTimeoutMs));
   }
+}
+
+type JoinStep = 'fetched' | 'placed';
+
+/** Calls the listener once after each join, when the returned function was called for every step. */
+function whenJoined(consumer: Consumer, steps: readonly JoinStep[], listener: () => void): (step: JoinStep) => void {
+  let missing = new Set<JoinStep>();
+  consumer.on(consumer.events.GROUP_JOIN, () => {
+    missing = new Set(steps);
+  });
+  return (step) => {
+    if (missing.delete(step) && missing.size === 0) listener();
+  };
 }
 
 /** Calls the listener once after each join, when the first fetch from every broker has succeeded. */
@@ -107,11 +130,13 @@ interface Parts {
   readonly partitions: number;
   readonly over: AbortSignal;
   readonly watch: StallWatch;
-  readonly position: Position;
+  readonly positions: Positions | undefined;
+  readonly commits: Commits;
   readonly log: Logger;
 }
 
-async function run(consumer: Consumer, { subscription, partitions, over, watch, position, log }: Parts): Promise<void> {
+async function run(consumer: Consumer, parts: Parts): Promise<void> {
+  const { subscription, partitions, over, watch, commits } = parts;
   await consumer.connect();
   await consumer.subscribe({ topic: subscription.topic, fromBeginning: true });
   if (over.aborted) return;
@@ -122,10 +147,10 @@ async function run(consumer: Consumer, { subscription, partitions, over, watch, 
     eachBatch: async (payload) => {
       const handled = watch.handling();
       try {
-        await handleBatch(payload, subscription, over, log);
+        await handleBatch(payload, parts);
         // The next fetch does not wait for the commit; the shutdown does.
-        position.handled(payload);
-        if (over.aborted) await position.settled();
+        commits.handled(payload);
+        if (over.aborted) await commits.settled();
       } finally {
         handled();
       }
@@ -133,12 +158,9 @@ async function run(consumer: Consumer, { subscription, partitions, over, watch, 
   });
 }
 
-async function handleBatch(
-  { batch, resolveOffset, heartbeat }: EachBatchPayload,
-  subscription: Subscription,
-  over: AbortSignal,
-  log: Logger,
-): Promise<void> {
+async function handleBatch(payload: EachBatchPayload, parts: Parts): Promise<void> {
+  const { batch, resolveOffset, heartbeat } = payload;
+  const { over } = parts;
   const lost = new AbortController();
   const end = () => lost.abort(over.reason);
   if (over.aborted) end();
@@ -151,8 +173,7 @@ async function handleBatch(
     });
   }, heartbeatMs);
   try {
-    await handleUntilDone(subscription, batch.messages.map(toRecord(batch.partition)), lost.signal, log);
-    resolveOffset(batch.lastOffset());
+    if (await handleRecords(payload, parts, lost.signal)) resolveOffset(batch.lastOffset());
   } catch (error) {
     // kafkajs rejoins the group when it receives its own error.
     throw lost.signal.aborted ? lost.signal.reason : error;
@@ -160,6 +181,36 @@ async function handleBatch(
     clearInterval(pulse);
     over.removeEventListener('abort', end);
   }
+}
+
+/** Returns whether the records are handled; if not, the consumer reads elsewhere. */
+async function handleRecords(
+  { batch, isStale }: EachBatchPayload,
+  { subscription, positions, log }: Parts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { partition } = batch;
+  const records = batch.messages.map(toRecord(partition));
+  if (!positions) {
+    await handleUntilDone(subscription, records, signal, log);
+    return true;
+  }
+  // kafkajs does not declare it.
+  const { fetchedOffset } = batch as unknown as { readonly fetchedOffset: string };
+  const offsets = { fetched: BigInt(fetchedOffset), lastOffset: BigInt(batch.lastOffset()) };
+  const entered = await positions.enter({ partition, ...offsets, records, isStale }, signal);
+  if (!entered) return false;
+  try {
+    if (entered.records.length > 0) {
+      await handleUntilDone(subscription, entered.records, signal, log, entered.range);
+    }
+  } catch (error) {
+    if (!(error instanceof RewoundError)) throw error;
+    await positions.rewind(partition, signal);
+    return false;
+  }
+  entered.handled();
+  return true;
 }
 
 function toRecord(partition: number) {

@@ -1,17 +1,23 @@
+import type { Logger } from '@rms/logging';
 import type { Admin, ConfigResourceTypes, PartitionMetadata } from 'kafkajs';
 import type { Topic } from './event-bus.ts';
 import { typeOf } from './kafka-errors.ts';
 
 /** ConfigResourceTypes.TOPIC, which kafkajs does not export to ES modules. */
 const topicType: ConfigResourceTypes = 2;
+const dayMs = 24 * 3_600_000;
 
 type TopicAdmin = Pick<Admin, 'createTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
 
 /**
  * Creates missing topics, so that the right to create topics is needed only for them. Throws if a topic has a different
- * number of partitions than configured, or deletes older records with the same key; only an operator can fix that.
+ * number of partitions than configured, or deletes older records with the same key; only an operator can fix that. Logs settings with which records may be lost.
  */
-export async function ensureTopics(admin: TopicAdmin, topics: readonly Topic[]): Promise<void> {
+export async function ensureTopics(
+  admin: TopicAdmin,
+  topics: readonly Topic[],
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
   for (const topic of topics) {
     const actual = (await findPartitions(admin, topic.topic)) ?? (await createTopic(admin, topic));
     if (actual !== topic.partitions)
@@ -19,30 +25,60 @@ export async function ensureTopics(admin: TopicAdmin, topics: readonly Topic[]):
         `topic ${topic.topic} has ${actual} partitions, but EVENT_PARTITIONS is ${topic.partitions}; set it to ${actual}, ` +
           `or create the topic with ${topic.partitions} partitions`,
       );
-    if (await isCompacted(admin, topic.topic))
+    const settings = await readTopicSettings(admin, topic.topic);
+    if (settings.get('cleanup.policy')?.includes('compact'))
       throw new Error(
         `topic ${topic.topic} has the setting cleanup.policy=compact, with which Kafka deletes records before they are ` +
           'consumed; set it to delete',
       );
+    const risks = risksOf(topic, settings, await countReplicas(admin, topic.topic));
+    if (risks.length > 0) log.warn({ topic: topic.topic, risks }, 'a topic of Kafka may lose records');
   }
 }
 
-/** Returns whether a topic keeps only the newest record of each key; false if the user may not read its settings. */
-async function isCompacted(admin: TopicAdmin, topic: string): Promise<boolean> {
+/** Returns the settings with which Kafka may lose records of a topic. */
+function risksOf({ retentionMs = 0 }: Topic, settings: ReadonlyMap<string, string>, replicas: number): string[] {
+  const keptMs = Number(settings.get('retention.ms') ?? -1);
+  const days = (ms: number) => `${Math.round(ms / dayMs)} days`;
+  return [
+    ...(keptMs >= 0 && keptMs < retentionMs
+      ? [
+          `retention.ms is ${keptMs}, less than the ${days(retentionMs)} (${retentionMs}) for which records may be needed`,
+        ]
+      : []),
+    ...(replicas > 2 && settings.get('min.insync.replicas') === '1'
+      ? [`min.insync.replicas is 1 with ${replicas} replicas: a write is acknowledged by one broker; set it to 2`]
+      : []),
+  ];
+}
+
+/** Reads the settings on which the durability of records depends; none if the user may not read them. */
+async function readTopicSettings(admin: TopicAdmin, topic: string): Promise<ReadonlyMap<string, string>> {
   try {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
-      resources: [{ type: topicType, name: topic, configNames: ['cleanup.policy'] }],
+      resources: [
+        { type: topicType, name: topic, configNames: ['cleanup.policy', 'retention.ms', 'min.insync.replicas'] },
+      ],
     });
-    return resources.some(({ configEntries }) => configEntries.some(({ configValue }) => /compact/.test(configValue)));
+    const entries = resources.flatMap(({ configEntries }) => configEntries);
+    return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
   } catch (error) {
-    if (typeOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return false;
+    if (typeOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return new Map();
     throw error;
   }
 }
 
+async function countReplicas(admin: TopicAdmin, topic: string): Promise<number> {
+  const partitions = (await readPartitions(admin, [topic])).get(topic) ?? [];
+  return Math.max(0, ...partitions.map(({ replicas }) => replicas.length));
+}
+
 /** Creates the topic unless another process does, and returns the number of its partitions. */
-async function createTopic(admin: TopicAdmin, { topic, partitions, replication = 1 }: Topic): Promise<number> {
+async function createTopic(
+  admin: TopicAdmin,
+  { topic, partitions, replication = 1, retentionMs }: Topic,
+): Promise<number> {
   try {
     await admin.createTopics({
       waitForLeaders: true,
@@ -58,6 +94,7 @@ async function createTopic(admin: TopicAdmin, { topic, partitions, replication =
             { name: 'cleanup.policy', value: 'delete' },
             // Another setting of the cluster would make the brokers compress each batch again.
             { name: 'compression.type', value: 'producer' },
+            ...(retentionMs === undefined ? [] : [{ name: 'retention.ms', value: String(retentionMs) }]),
           ],
         },
       ],

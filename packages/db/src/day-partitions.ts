@@ -15,7 +15,9 @@ export interface DayPartitions {
    * for longer than the lock timeout. Blocks neither readers nor writers. A later call continues.
    */
   drop(db: Queryable, retentionDays: number): Promise<number>;
-  /** Returns the age in days at which partitions are dropped: at least the maximum age of a row when it is inserted. */
+  /**
+   * Returns the age in days at which partitions are dropped: at least the usual maximum age of a row when it is inserted.
+   */
   keptDays(retentionDays: number): number;
   /**
    * Throws if the lock table of PostgreSQL is too small for the partitions of `retentionDays`. A statement without a
@@ -27,12 +29,20 @@ export interface DayPartitions {
     db: Queryable,
     needs: { readonly setting: string; readonly retentionDays: number; readonly connections: number },
   ): Promise<void>;
-  /** Returns whether a row with time `atMs` has a partition. Both times are in milliseconds since 1970. */
-  has(atMs: number, nowMs: number): boolean;
+  /**
+   * Creates the missing partitions of rows that are older than {@link make} expects. Times are in milliseconds since
+   * 1970. Does nothing for other rows.
+   */
+  makeFor(db: Queryable, timesMs: readonly number[], nowMs: number): Promise<void>;
+  /**
+   * Returns whether a row with time `atMs` can be stored: whether it has a partition, after `makeFor`. Times are in
+   * milliseconds since 1970.
+   */
+  accepts(atMs: number, nowMs: number, retentionDays: number): boolean;
 }
 
 /**
- * @param options.daysBack maximum age of a row when it is inserted, in days
+ * @param options.daysBack usual maximum age of a row when it is inserted, in days
  * @param options.expiryTime returns an SQL expression of the time by which partitions expire; default: the agreed time
  */
 export function dayPartitions(
@@ -79,7 +89,16 @@ export function dayPartitions(
           `PostgreSQL, which has ${perTransaction}; increase it there, or choose fewer days`,
       );
     },
-    has: (atMs, nowMs) => atMs > nowMs - daysBack * dayMs && atMs < nowMs + daysAhead * dayMs,
+    async makeFor(db, timesMs, nowMs) {
+      const old = timesMs.filter((atMs) => atMs <= nowMs - daysBack * dayMs);
+      if (old.length === 0) return;
+      const [first, last] = [Math.min(...old), Math.max(...old)].map((atMs) =>
+        new Date(atMs).toISOString().slice(0, 10),
+      );
+      await db.query(`select ${schema}.make_partitions($1, $2)`, [first, last]);
+    },
+    accepts: (atMs, nowMs, retentionDays) =>
+      atMs > nowMs - keptDays(retentionDays) * dayMs && atMs < nowMs + daysAhead * dayMs,
   };
 }
 

@@ -13,17 +13,19 @@ export interface OutboxEvent {
   readonly requestId: string;
   /** Empty if the request is not traced. */
   readonly traceparent: string;
+  /** W3C tracestate; empty: none. */
+  readonly tracestate: string;
   /** Value of the bus record. */
   readonly payload: Uint8Array;
 }
 
 /** Columns that a writer fills when it appends in its own statement, in the order of {@link eventParameters}. */
 export const eventColumns =
-  'workspace_id, environment, partition, event_id, event_type, record_key, request_id, traceparent, payload';
+  'workspace_id, environment, partition, event_id, event_type, record_key, request_id, traceparent, tracestate, payload';
 
 /** Returns `unnest(…)` over the parameters of {@link eventParameters}, numbered from $`first`. */
 export function unnestEvents(first: number): string {
-  const types = ['text', 'text', 'integer', 'text', 'text', 'text', 'text', 'text', 'bytea'];
+  const types = ['text', 'text', 'integer', 'text', 'text', 'text', 'text', 'text', 'text', 'bytea'];
   return `unnest(${types.map((type, i) => `$${first + i}::${type}[]`).join(', ')})`;
 }
 
@@ -38,6 +40,7 @@ export function eventParameters(events: readonly OutboxEvent[]): unknown[] {
     events.map(({ recordKey }) => recordKey),
     events.map(({ requestId }) => requestId),
     events.map(({ traceparent }) => traceparent),
+    events.map(({ tracestate }) => tracestate || null),
     events.map(({ payload }) => payload),
   ];
 }

@@ -2,44 +2,49 @@ import {
   attribute,
   endSpans,
   isTracing,
-  parseTraceparent,
+  parseTraceContext,
   type Span,
   spanKind,
   startSpan,
-  traceparentOf,
+  type TraceContext,
+  traceContextOf,
 } from '@rms/tracing';
 import type { PendingEvent } from './relay-queries.ts';
 
 /** Spans for publishing events, each in the trace of the request that caused the event. */
 export interface ProducerSpans {
-  /** Returns the traceparent for the event's record; empty if the event is not traced. */
-  traceparentOf(event: PendingEvent): string;
+  /** Returns the trace context for the event's record. */
+  contextOf(event: PendingEvent): TraceContext;
   /** Ends all spans. Later calls have no effect. */
   end(error?: unknown): void;
 }
 
-const untraced: ProducerSpans = { traceparentOf: ({ traceparent }) => traceparent, end() {} };
+const withoutSpans: ProducerSpans = { contextOf: storedContextOf, end() {} };
 
 /** Starts a span per traced event, in the trace of the request that caused the event. */
 export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
-  if (!isTracing()) return untraced;
+  if (!isTracing()) return withoutSpans;
   const spans = new Map<PendingEvent, Span>();
   for (const event of events) {
-    const parent = parseTraceparent(event.traceparent);
+    const parent = parseTraceContext(storedContextOf(event));
     const span =
       parent && startSpan({ ...stepOf(topic), attributes: attributesOf(topic, event, events.length) }, parent);
     if (span) spans.set(event, span);
   }
   return {
-    traceparentOf(event) {
+    contextOf(event) {
       const span = spans.get(event);
-      return span ? traceparentOf(span.spanContext()) : event.traceparent;
+      return span ? traceContextOf(span.spanContext()) : storedContextOf(event);
     },
     end(error) {
       endSpans([...spans.values()], error);
       spans.clear();
     },
   };
+}
+
+function storedContextOf({ traceparent, tracestate }: PendingEvent): TraceContext {
+  return { traceparent, tracestate: tracestate ?? '' };
 }
 
 function stepOf(topic: string) {

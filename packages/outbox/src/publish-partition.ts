@@ -2,6 +2,7 @@ import { abortableDelay, coalesce, type WakeableSleep, waitAtMost } from '@rms/a
 import type { BusRecord, EventBus } from '@rms/bus';
 import type { Pool } from '@rms/db';
 import type { Logger } from '@rms/logging';
+import type { TraceContext } from '@rms/tracing';
 import { startProducerSpans } from './producer-spans.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
 import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
@@ -45,7 +46,7 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, sl
     const readAtMs = performance.now();
     const spans = startProducerSpans(topic, events);
     try {
-      const records = events.map((event) => toRecord(event, spans.traceparentOf(event)));
+      const records = events.map((event) => toRecord(event, spans.contextOf(event)));
       await bus.publish({ topic, partition, records }, cut.signal);
       spans.end();
       metrics.published(events, performance.now() - readAtMs);
@@ -105,7 +106,7 @@ function byPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[
   return groups;
 }
 
-function toRecord(event: PendingEvent, traceparent: string): BusRecord {
+function toRecord(event: PendingEvent, { traceparent, tracestate }: TraceContext): BusRecord {
   return {
     key: event.record_key,
     value: event.payload,
@@ -116,6 +117,7 @@ function toRecord(event: PendingEvent, traceparent: string): BusRecord {
       environment: event.environment,
       'x-request-id': event.request_id,
       ...(traceparent ? { traceparent } : {}),
+      ...(tracestate ? { tracestate } : {}),
     },
   };
 }

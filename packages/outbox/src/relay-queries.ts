@@ -14,6 +14,8 @@ export interface PendingEvent {
   readonly record_key: string;
   readonly request_id: string;
   readonly traceparent: string;
+  /** Null: none. */
+  readonly tracestate: string | null;
   readonly payload: Buffer;
   /** Time between creation and reading, in seconds. */
   readonly waited_seconds: number;
@@ -48,7 +50,7 @@ export async function readPending(
     name: 'outbox-read',
     text: `
       select event.id, workspace_id, environment, event.partition, event_id, event_type, record_key, request_id,
-             traceparent, payload, extract(epoch from clock_timestamp() - created_at)::float8 as waited_seconds
+             traceparent, tracestate, payload, extract(epoch from clock_timestamp() - created_at)::float8 as waited_seconds
         from unnest($1::integer[]) as wanted (partition)
        cross join lateral (
                select oldest.*, sum(octet_length(payload)) over (order by id) - octet_length(payload) as bytes_before

@@ -29,7 +29,11 @@ test('resources are distributed over all partitions', () => {
 });
 
 test('events keep their order and all fields', async () => {
-  const events = upTo(500).map((n) => ({ ...event('res_1', n), traceparent: `00-${n}` }));
+  const events = upTo(500).map((n) => ({
+    ...event('res_1', n),
+    traceparent: `00-${n}`,
+    tracestate: n % 2 ? `a=${n}` : '',
+  }));
   await appendEvents(database.pool, events);
   const rows = await readPending(database.pool, upTo(4), { rows: 1_000, bytes: 1e9 });
   expect(rows.map((row) => row.event_id)).toEqual(upTo(500).map(String));
@@ -40,8 +44,10 @@ test('events keep their order and all fields', async () => {
     record_key: 'res_1',
     request_id: 'req_1',
     traceparent: '00-7',
+    tracestate: 'a=7',
     payload: Buffer.from('7'),
   });
+  expect(rows[8]).toMatchObject({ traceparent: '00-8', tracestate: null });
 });
 
 test('a writer can append in its own statement', async () => {

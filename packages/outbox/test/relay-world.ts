@@ -98,6 +98,7 @@ export function event(recordKey: string, n: number, payload: Uint8Array = Buffer
     recordKey,
     requestId: 'req_1',
     traceparent: '',
+    tracestate: '',
     payload,
   };
 }

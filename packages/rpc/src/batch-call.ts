@@ -5,17 +5,17 @@ import {
   endSpans,
   isTracing,
   outsideSpans,
-  parseTraceparent,
+  parseTraceContext,
   rpcAttributes,
   type Span,
   spanKind,
   startSpan,
-  traceparentOf,
+  traceContextOf,
 } from '@rms/tracing';
 
 /** The tracing context of a batched request. */
 interface Item {
-  readonly context?: { readonly traceparent?: string } | undefined;
+  readonly context?: { readonly traceparent?: string; readonly tracestate?: string } | undefined;
 }
 
 /**
@@ -51,7 +51,7 @@ function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] 
   const step = { name, kind: spanKind.client, attributes: { ...rpcAttributes(name), ...shared } };
   let first: Span | undefined;
   return requests.map(({ context }) => {
-    const parent = parseTraceparent(context?.traceparent);
+    const parent = parseTraceContext(context ?? {});
     if (!parent) return undefined;
     // The parent span belongs to this process.
     const links = first ? [{ context: first.spanContext() }] : [];
@@ -63,5 +63,5 @@ function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] 
 
 function withSpan<Request extends Item>(request: Request, span: Span | undefined): Request {
   if (!span) return request;
-  return { ...request, context: { ...request.context, traceparent: traceparentOf(span.spanContext()) } };
+  return { ...request, context: { ...request.context, ...traceContextOf(span.spanContext()) } };
 }

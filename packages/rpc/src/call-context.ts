@@ -15,14 +15,16 @@ export type CallContext = CallContextMessage;
 
 const requestIdKey = 'x-request-id';
 const traceparentKey = 'traceparent';
+const tracestateKey = 'tracestate';
 const callerKey = 'rms-caller-bin';
 
-/** Converts a context to metadata: request ID and traceparent as text, the caller as bytes. */
+/** Converts a context to metadata: request ID and trace context as text, the caller as bytes. */
 export function contextToMetadata(context: MessageInitShape<typeof CallContextSchema> | undefined): Metadata {
   const metadata = new Metadata();
   if (!context) return metadata;
   if (context.requestId) metadata.set(requestIdKey, context.requestId);
   if (context.traceparent) metadata.set(traceparentKey, context.traceparent);
+  if (context.tracestate) metadata.set(tracestateKey, context.tracestate);
   const { principal, clientAddress, actor, actorName } = context;
   if (principal || clientAddress || actor) {
     const message = create(CallContextSchema, {
@@ -41,6 +43,7 @@ export function contextFromMetadata(metadata: Metadata): CallContext {
   const context = callerOf(metadata);
   context.requestId = textOf(metadata, requestIdKey);
   context.traceparent = textOf(metadata, traceparentKey);
+  context.tracestate = textOf(metadata, tracestateKey);
   return context;
 }
 

@@ -10,7 +10,7 @@ import {
 import { currentCall } from '@rms/async';
 import { RmsError } from '@rms/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
-import { activeSpans, activeTraceparent, rpcAttributes, spanKind, traced } from '@rms/tracing';
+import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/tracing';
 import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
 import { withToken } from './call-token.ts';
@@ -129,7 +129,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       return traced(
         () => step,
         () => {
-          const context = { ...(call.context ?? options.context), traceparent: activeTraceparent() };
+          const context = { ...(call.context ?? options.context), ...activeTraceContext() };
           return sendIt(request, { ...call, context });
         },
       );

@@ -20,7 +20,10 @@ import { type AnyService, toServiceDefinition } from './service-definition.ts';
 
 /** Context of a call for its handler. */
 export interface RpcContext
-  extends Pick<CallContext, 'requestId' | 'traceparent' | 'principal' | 'clientAddress' | 'actor' | 'actorName'> {
+  extends Pick<
+    CallContext,
+    'requestId' | 'traceparent' | 'tracestate' | 'principal' | 'clientAddress' | 'actor' | 'actorName'
+  > {
   /** Request ID of the call, or the IDs of a batch's items, which have their own contexts. */
   readonly requestIds: readonly string[];
   /** Aborts when the caller cancels or its deadline passes. */
@@ -158,6 +161,7 @@ const deadlineToleranceMs = 500;
 class CallRpcContext implements RpcContext {
   readonly requestId: string;
   readonly traceparent: string;
+  readonly tracestate: string;
   declare readonly principal?: Principal;
   readonly clientAddress: string;
   readonly actor: string;
@@ -172,9 +176,12 @@ class CallRpcContext implements RpcContext {
     this.#call = call;
     this.method = method;
     this.stopping = stopping;
-    const { requestId, traceparent, principal, clientAddress, actor, actorName } = contextFromMetadata(call.metadata);
+    const { requestId, traceparent, tracestate, principal, clientAddress, actor, actorName } = contextFromMetadata(
+      call.metadata,
+    );
     this.requestId = requestId;
     this.traceparent = traceparent;
+    this.tracestate = tracestate;
     this.clientAddress = clientAddress;
     this.actor = actor;
     this.actorName = actorName;

@@ -2,25 +2,23 @@ import {
   endSpan,
   inSpans,
   isTracing,
-  parseTraceparent,
+  parseTraceContext,
   rpcAttributes,
   type Span,
   spanKind,
   startSpan,
-  traceparentOf,
+  type TraceContext,
+  traceContextOf,
 } from '@rms/tracing';
 import type { CallContext } from './call-context.ts';
 
 /** Runs `work` in a span of the caller's trace if the call's metadata has a traceparent. */
-export function serveInTrace<T>(
-  { method, traceparent }: { readonly method: string; readonly traceparent: string },
-  work: () => Promise<T>,
-): Promise<T> {
-  return traceparent === '' || !isTracing() ? work() : inSpanOf(method, traceparent, work);
+export function serveInTrace<T>(call: TraceContext & { readonly method: string }, work: () => Promise<T>): Promise<T> {
+  return call.traceparent === '' || !isTracing() ? work() : inSpanOf(call.method, call, work);
 }
 
-async function inSpanOf<T>(method: string, traceparent: string, work: () => Promise<T>): Promise<T> {
-  const span = spanOf(method, traceparent);
+async function inSpanOf<T>(method: string, context: TraceContext, work: () => Promise<T>): Promise<T> {
+  const span = spanOf(method, context);
   if (!span) return work();
   try {
     const result = await inSpans([span], work);
@@ -32,14 +30,14 @@ async function inSpanOf<T>(method: string, traceparent: string, work: () => Prom
   }
 }
 
-function spanOf(method: string, traceparent: string): Span | undefined {
-  const parent = parseTraceparent(traceparent);
+function spanOf(method: string, context: TraceContext): Span | undefined {
+  const parent = parseTraceContext(context);
   return parent && startSpan({ name: method, kind: spanKind.server, attributes: rpcAttributes(method) }, parent);
 }
 
 /**
- * Serves one request of a batch in that request's own trace. Replaces the traceparent in its context with the
- * traceparent of the new span.
+ * Serves one request of a batch in that request's own trace. Replaces the trace context in its context with that of
+ * the new span.
  * @param errorOf extracts the error from a result
  */
 export async function serveItem<Request extends { context?: CallContext | undefined }, Result>(
@@ -48,9 +46,9 @@ export async function serveItem<Request extends { context?: CallContext | undefi
   { work, errorOf }: { work: (request: Request) => Promise<Result>; errorOf: (result: Result) => unknown },
 ): Promise<Result> {
   const { context } = request;
-  const span = context?.traceparent && isTracing() ? spanOf(method, context.traceparent) : undefined;
+  const span = context?.traceparent && isTracing() ? spanOf(method, context) : undefined;
   if (!context || !span) return work(request);
-  context.traceparent = traceparentOf(span.spanContext());
+  Object.assign(context, traceContextOf(span.spanContext()));
   try {
     const result = await inSpans([span], () => work(request));
     endSpan(span, errorOf(result));

@@ -21,7 +21,7 @@ describe('Unary calls', () => {
     expect(workspace).toMatchObject({ id: 'ws_1', name: 'Grüße 🌍' });
   });
 
-  test('request ID, traceparent and principal are sent in metadata', async () => {
+  test('request ID, trace context and principal are sent in metadata', async () => {
     const seen: RpcContext[] = [];
     let peer = '';
     let deadline: Date | undefined;
@@ -40,9 +40,9 @@ describe('Unary calls', () => {
     };
     await client.createWorkspace(
       {},
-      { context: { requestId: 'req_abc', traceparent: '00-aa-bb-01', principal }, timeoutMs: 3_000 },
+      { context: { requestId: 'req_abc', traceparent: '00-aa-bb-01', tracestate: 'a=1', principal }, timeoutMs: 3_000 },
     );
-    expect(seen[0]).toMatchObject({ requestId: 'req_abc', traceparent: '00-aa-bb-01', principal });
+    expect(seen[0]).toMatchObject({ requestId: 'req_abc', traceparent: '00-aa-bb-01', tracestate: 'a=1', principal });
     expect(seen[0]?.method).toBe('rms.auth.v1.WorkspacesService/CreateWorkspace');
     expect(peer).toContain('127.0.0.1');
     const remainingMs = (deadline?.getTime() ?? 0) - Date.now();

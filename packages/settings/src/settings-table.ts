@@ -174,7 +174,7 @@ export const settingsTable = {
   ),
   TRUSTED_PROXIES: setting('CIDRs of proxies whose X-Forwarded-For or Forwarded is trusted; empty: none', '', cidrs),
   TRUST_TRACEPARENT: setting(
-    "continue the trace of a client's traceparent; false: start a new trace with a link to it",
+    "continue the trace of a client's traceparent and tracestate; false: start a new trace with a link to it",
     'false',
     flag,
   ),

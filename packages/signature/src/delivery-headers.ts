@@ -7,6 +7,8 @@ export interface DeliveryContent {
   readonly requestId: string;
   /** W3C Trace Context; empty: none. */
   readonly traceparent: string;
+  /** W3C Trace Context; without it: none. */
+  readonly tracestate?: string;
   readonly body: Uint8Array;
 }
 
@@ -15,7 +17,7 @@ const userAgent = 'rms-webhooks/0.1';
 /** Returns all headers of a delivery attempt except the headers of HTTP itself. */
 export function deliveryHeaders(
   secrets: SigningSecrets,
-  { eventId, requestId, traceparent, body }: DeliveryContent,
+  { eventId, requestId, traceparent, tracestate, body }: DeliveryContent,
   nowMs: number,
 ): Readonly<Record<string, string>> {
   return {
@@ -26,5 +28,6 @@ export function deliveryHeaders(
     'x-request-id': requestId,
     ...signatureHeaders(secrets, eventId, body, nowMs),
     ...(traceparent ? { traceparent } : {}),
+    ...(traceparent && tracestate ? { tracestate } : {}),
   };
 }

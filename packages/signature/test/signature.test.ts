@@ -65,5 +65,12 @@ describe('signatures', () => {
     });
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
     expect(deliveryHeaders(secrets, { ...content, traceparent }, nowMs)).toEqual({ ...headers, traceparent });
+    const tracestate = 'vendor=1';
+    expect(deliveryHeaders(secrets, { ...content, traceparent, tracestate }, nowMs)).toEqual({
+      ...headers,
+      traceparent,
+      tracestate,
+    });
+    expect(deliveryHeaders(secrets, { ...content, tracestate }, nowMs)).toEqual(headers);
   });
 });

@@ -7,6 +7,7 @@ export {
   testAuditedCases,
 } from './audited.ts';
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
+export { checkDeliveryTables, type Finding, type Invariant } from './delivery-tables.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';

@@ -3,11 +3,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPool, type Migration, migrate, type Pool, type PoolOptions } from '@rms/db';
 import pg from 'pg';
+import { checkDeliveryTables, type Invariant } from './delivery-tables.ts';
 import { testServer } from './test-run.ts';
 
 export interface TestDatabase {
   readonly url: string;
   readonly pool: Pool;
+  /**
+   * Declares that a test violates invariants of the webhooks service's tables on purpose.
+   * @param reason how and why
+   */
+  breaks(invariants: readonly Invariant[], reason: string): void;
+  /**
+   * Drops the database. If it has the tables of the webhooks service, rejects after that if an invariant is violated
+   * that no test breaks on purpose, or if all hold that a test says it breaks.
+   */
   drop(): Promise<void>;
 }
 
@@ -39,14 +49,41 @@ export async function testDatabase(
   });
   const url = withDatabase(server, name);
   const pool = testPool({ url, max: 20, applicationName: name, log });
+  const broken = new Map<Invariant, string>();
   return {
     url,
     pool,
+    breaks(invariants, reason) {
+      for (const invariant of invariants) broken.set(invariant, reason);
+    },
     async drop() {
-      await pool.end();
-      await asAdmin(server, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+      try {
+        await pool.end();
+        await checkTables(url, broken);
+      } finally {
+        await asAdmin(server, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+      }
     },
   };
+}
+
+/** Throws if the invariants that do not hold differ from the ones that are `broken` on purpose, with their reasons. */
+async function checkTables(url: string, broken: ReadonlyMap<Invariant, string>): Promise<void> {
+  await asAdmin(url, async (client) => {
+    const { rows } = await client.query("select to_regclass('webhooks.deferred_events') is not null as exist");
+    const findings = rows[0].exist ? await checkDeliveryTables(client) : [];
+    const wrong = [
+      ...findings
+        .filter(({ invariant }) => !broken.has(invariant))
+        .map(({ invariant, text }) => `${invariant}: ${text}`),
+      ...[...broken]
+        .filter(([name]) => !findings.some(({ invariant }) => invariant === name))
+        .map(([name, reason]) => `${name}: no violation found, so remove the exception for "${reason}"`),
+    ];
+    if (wrong.length > 0) {
+      throw new Error(`The tables of the webhooks service violate their invariants:\n${wrong.join('\n')}`);
+    }
+  });
 }
 
 async function makeTemplate(admin: pg.Client, server: string, template: string, migrations: readonly Migration[]) {

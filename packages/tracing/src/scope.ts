@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '@opentelemetry/api';
-import { traceparentOf } from './traceparent.ts';
+import { type TraceContext, traceContextOf, untraced } from './trace-context.ts';
 import { isTracing } from './tracer.ts';
 
 const none: readonly Span[] = [];
@@ -22,8 +22,8 @@ export function outsideSpans<T>(work: () => T): T {
   return inSpans(none, work);
 }
 
-/** Returns the traceparent of the current span; empty without a span. */
-export function activeTraceparent(): string {
+/** Returns the trace context of the current span. */
+export function activeTraceContext(): TraceContext {
   const [span] = activeSpans();
-  return span ? traceparentOf(span.spanContext()) : '';
+  return span ? traceContextOf(span.spanContext()) : untraced;
 }

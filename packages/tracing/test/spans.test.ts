@@ -1,15 +1,16 @@
 import { RmsError } from '@rms/errors';
 import {
   activeSpans,
-  activeTraceparent,
+  activeTraceContext,
   endSpan,
   inSpans,
   installTracer,
   outsideSpans,
-  parseTraceparent,
+  parseTraceContext,
   type Span,
   spanKind,
   startSpan,
+  traceContextOf,
   traced,
 } from '../src/index.ts';
 import { traceInto } from './support.ts';
@@ -29,7 +30,7 @@ describe('an untraced process', () => {
         async () => activeSpans().length,
       ),
     ).toBe(0);
-    expect(inSpans([], activeTraceparent)).toBe('');
+    expect(inSpans([], activeTraceContext)).toEqual({ traceparent: '', tracestate: '' });
   });
 });
 
@@ -40,13 +41,36 @@ describe('a step', () => {
     const carried = await inSpans([root], () =>
       traced(
         () => step('work'),
-        async () => activeTraceparent(),
+        async () => activeTraceContext(),
       ),
     );
     endSpan(root);
     const [work] = spans();
     expect(work).toMatchObject({ name: 'work', parentSpanContext: { spanId: root.spanContext().spanId } });
-    expect(parseTraceparent(carried)?.spanId).toBe(work?.spanContext().spanId);
+    expect(parseTraceContext(carried)?.spanId).toBe(work?.spanContext().spanId);
+  });
+
+  test('keeps the tracestate and the flag random of its trace, and starts a trace without them', () => {
+    const { spans } = traceInto('parentbased_always_on');
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    for (const flags of ['03', '02']) {
+      const traceparent = `00-${trace}-b7ad6b7169203331-${flags}`;
+      const client = parseTraceContext({ traceparent, tracestate: 'vendor=a,other=b' });
+      const root = startSpan(step('request'), client) as Span;
+      const child = begin('work', root);
+      expect(traceContextOf(child.spanContext())).toEqual({
+        traceparent: `00-${trace}-${child.spanContext().spanId}-${flags}`,
+        tracestate: 'vendor=a,other=b',
+      });
+      endSpan(child, down);
+      endSpan(root);
+    }
+    expect(spans().map((span) => span.spanContext().traceFlags)).toEqual([3, 3, 3, 3]);
+    expect(spans()[0]?.spanContext().traceState?.serialize()).toBe('vendor=a,other=b');
+    expect(traceContextOf(begin('own').spanContext())).toMatchObject({
+      traceparent: expect.stringMatching(/-01$/),
+      tracestate: '',
+    });
   });
 
   test('that serves several requests has a span in each trace, linked to the first', async () => {

@@ -1,10 +1,23 @@
+import { isLaterThan } from './impossible-times.ts';
+
 /**
  * Returns SQL that locks up to $1 due rows and selects their `ctid`: the oldest row of each workspace, then the second
  * oldest of each, and so on, so that a workspace with many due rows does not delay the others. Skips rows that another
  * instance has locked. Skips from workspace to workspace in an index that begins with workspace_id and due_at: the cost
- * is one index lookup per workspace with rows, however many rows it has, and $1 rows of $1 workspaces.
+ * is one or two index lookups per workspace with rows, however many rows it has, and $1 rows of $1 workspaces.
+ *
+ * A row that is due later than `longestWaitMs` from now was written while the clock of the database was ahead. It is due
+ * immediately.
  */
-export function dueInTurns(table: 'alerts.notifications' | 'alerts.mails', condition = 'true'): string {
+export function dueInTurns(
+  table: 'alerts.notifications' | 'alerts.mails',
+  { condition = 'true', longestWaitMs }: { readonly condition?: string; readonly longestWaitMs: number },
+): string {
+  const isDue = 'due_at <= now()';
+  const isImpossible = isLaterThan('due_at', longestWaitMs);
+  const oldestOf = (isIncluded: string) => `
+             (select ctid as row_id, workspace_id, due_at from ${table}
+               where ${condition} and workspace_id = o.workspace_id and ${isIncluded} order by due_at limit $1)`;
   const earliest = (more: string) =>
     `select workspace_id, due_at from ${table} where ${condition} ${more} order by workspace_id, due_at limit 1`;
   return `
@@ -15,15 +28,17 @@ export function dueInTurns(table: 'alerts.notifications' | 'alerts.mails', condi
     ), turns as (
       select oldest.row_id, oldest.due_at,
              row_number() over (partition by oldest.workspace_id order by oldest.due_at, oldest.row_id) as turn
-        from (select workspace_id from owners where due_at <= now() order by due_at limit $1) as o
-       cross join lateral (
-             select ctid as row_id, workspace_id, due_at from ${table}
-              where ${condition} and workspace_id = o.workspace_id and due_at <= now() order by due_at limit $1) as oldest
+        from (select workspace_id from owners
+               where ${isDue}
+                  or exists (select from ${table}
+                              where ${condition} and workspace_id = owners.workspace_id and ${isImpossible})
+               order by due_at limit $1) as o
+       cross join lateral (${oldestOf(isDue)} union all ${oldestOf(isImpossible)}) as oldest
        order by turn, due_at
     )
     select one.ctid
       from turns
      cross join lateral (select ctid from ${table}
-                          where ctid = turns.row_id and due_at <= now() for update skip locked) as one
+                          where ctid = turns.row_id and (${isDue} or ${isImpossible}) for update skip locked) as one
      limit $1`;
 }

@@ -52,7 +52,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
   const workspaces = createWorkspaces(auth.members, auth.workspaces);
   const recipients = createRecipients({ pool, time, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
   const notifier = createNotifier({
-    ...{ pool, time, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, log, onEmails },
+    ...{ pool, time, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, gatherMs, log, onEmails },
   });
   const parts: HandlerParts = { pool, time, log, now };
   return createGrpcService({

@@ -158,3 +158,19 @@ describe('Arbitrary sequences of observations', () => {
     );
   });
 });
+
+test('an incident of a clock that was a day ahead is reported again a day after the correction, and recovers', () => {
+  const webhook = watch();
+  webhook.observe(dayMs, bad);
+  webhook.observe(0, bad);
+  webhook.observe(dayMs - 1, bad);
+  webhook.observe(dayMs, bad);
+  expect(webhook.notified.map(({ atMs, notice }) => [atMs, notice])).toEqual([
+    [dayMs, 'opened'],
+    [dayMs, 'repeated'],
+  ]);
+  webhook.observe(3 * dayMs, good);
+  webhook.observe(dayMs + minuteMs, good);
+  webhook.observe(dayMs + 6 * minuteMs, good);
+  expect(webhook.current()).toBeUndefined();
+});

@@ -1,8 +1,11 @@
 import { createLogger } from '@rms/logging';
 import { createMetrics } from '@rms/metrics';
 import { countAcrossJump, movableClock } from '@rms/testkit';
+import { insertEmail, leaseEmails } from '../src/email/email-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { requestPartitions } from '../src/request/request-log.ts';
+import { readPending, setPending } from '../src/second-factor/second-factor-queries.ts';
+import { throttles } from '../src/sign-in/throttle.ts';
 import { authDatabase } from './support.ts';
 
 test('a clock of PostgreSQL that is 40 days ahead during a pass of housekeeping deletes nothing', async () => {
@@ -45,4 +48,60 @@ test('a clock of PostgreSQL that is 40 days ahead during a pass of housekeeping 
   } finally {
     await database.drop();
   }
+});
+
+describe('After the clock of PostgreSQL was a day ahead', () => {
+  const dayMs = 24 * 3_600_000;
+  let database: Awaited<ReturnType<typeof authDatabase>>;
+  let setAhead: Awaited<ReturnType<typeof movableClock>>;
+  beforeEach(async () => {
+    database = await authDatabase();
+    setAhead = await movableClock(database);
+  });
+  afterEach(() => database?.drop());
+
+  test('emails that were leased then are leased again, and leases of the real time last', async () => {
+    const { pool } = database;
+    const lease = async () => (await leaseEmails(pool, 10, 60)).map(({ id }) => id);
+    const expiresAt = new Date(Date.now() + 3 * dayMs);
+    await insertEmail(pool, { id: 'mlr_1', sealed: Buffer.from('x'), expiresAt });
+    await setAhead(dayMs);
+    expect(await lease()).toEqual(['mlr_1']);
+    await setAhead(0);
+    expect(await lease()).toEqual(['mlr_1']);
+    expect(await lease()).toEqual([]);
+  });
+
+  test('attempts are limited for at most the pace of one attempt', async () => {
+    const subject = Buffer.from('subject');
+    const paces = [
+      { burst: 10, everySeconds: 60 },
+      { burst: 3, everySeconds: 1_200 },
+      { burst: 5_000, everySeconds: 20 },
+    ];
+    for (const [i, pace] of paces.entries()) {
+      const take = () => throttles.take(database.pool, Buffer.concat([subject, Buffer.from([i])]), pace);
+      await setAhead(dayMs);
+      expect(await take()).toBe(0);
+      await setAhead(0);
+      expect(await take()).toBe(0);
+      expect(await take()).toBeLessThanOrEqual(pace.everySeconds);
+    }
+  });
+
+  test('a second factor that was not confirmed then has expired', async () => {
+    const { pool } = database;
+    await pool.query(
+      `insert into auth.users (id, email, email_key, password_hash) values ('usr_1', 'a@example.com', 'a@example.com', '')`,
+    );
+    const { rows } = await pool.query<{ generation: number }>(
+      'select session_generation as generation from auth.users',
+    );
+    const user = { id: 'usr_1', sessionGeneration: rows[0]?.generation ?? 0 };
+    await setAhead(dayMs);
+    expect(await setPending(pool, user, Buffer.from('x'))).toBe(true);
+    expect(await readPending(pool, 'usr_1')).toEqual(Buffer.from('x'));
+    await setAhead(0);
+    expect(await readPending(pool, 'usr_1')).toBeUndefined();
+  });
 });

@@ -18,6 +18,7 @@ import type { Logger } from '@rms/logging';
 import { may } from '@rms/roles';
 import { actorOfUser } from '@rms/rpc';
 import { fromEnvironmentMessage, toTenant } from '@rms/tenant';
+import { untraced } from '@rms/tracing';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { readLimits } from './checks/limits.ts';
@@ -156,7 +157,7 @@ export function createApp(parts: AppParts): RequestListener {
       may: ({ permission }) => may(role, permission),
       limits: () => readLimits(backend, config, { tenant, context }),
       requestId: response.locals.requestId,
-      traceparent: '',
+      trace: untraced,
       context: () => context,
       id: String(request.params[parameterOf(endpoint.path) ?? ''] ?? ''),
       url: () => ownOrigin(request, config) + request.path,

@@ -63,10 +63,10 @@ export function createApp(parts: AppParts): RequestListener {
       may: (other) => mayUse(principal.scope, other.scope),
       limits: async () => ({ ...limits, maxWebhooks }),
       requestId: response.locals.requestId,
-      traceparent: response.locals.traceparent,
+      trace: response.locals.trace,
       context: () => ({
         requestId: response.locals.requestId,
-        traceparent: response.locals.traceparent,
+        ...response.locals.trace,
         principal,
         clientAddress: response.locals.client().address,
         // For audit entries, which only changes have.

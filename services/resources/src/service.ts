@@ -1,3 +1,4 @@
+import { eventRetentionMs } from '@rms/bus';
 import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/db';
 import { createIds } from '@rms/ids';
 import { createRelay } from '@rms/outbox';
@@ -71,7 +72,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
       },
       'free disk space': diskSpace.check,
     },
-    open: () => bus.start([{ topic, partitions, replication }]),
+    open: () => bus.start([{ topic, partitions, replication, retentionMs: eventRetentionMs }]),
     async close() {
       await bus.stop();
       await pool.end();

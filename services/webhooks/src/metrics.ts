@@ -4,7 +4,7 @@ import { Counter, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
 export interface WebhooksMetrics {
   /** Records published to the dead-letter topic, by reason. */
   readonly deadLetters: Counter<'reason'>;
-  /** Times that records were deleted before they were consumed. */
+  /** Times that records were lost before they were consumed. */
   readonly losses: Counter;
   /** Observes the age of an event when its deliveries are stored. */
   fannedOut(ageMs: number): void;
@@ -21,7 +21,7 @@ export function createWebhooksMetrics(metrics: Metrics): WebhooksMetrics {
   for (const reason of ['unreadable', 'incomplete', 'out_of_time', 'refused']) deadLetters.inc({ reason }, 0);
   const losses = new Counter({
     name: 'rms_consumer_losses_total',
-    help: 'Times that records of a partition of the event topic were deleted before the fan-out consumed them.',
+    help: 'Times that records of a partition of the event topic were lost before the fan-out consumed them; webhooks.losses has their number.',
     registers,
   });
   const ages = new Histogram({

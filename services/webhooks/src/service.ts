@@ -1,3 +1,4 @@
+import { eventRetentionMs } from '@rms/bus';
 import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
 import { createIdempotency } from '@rms/idempotency';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -109,8 +110,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
   const deferred = createDeferredFanOut({ pool: keyedPool, engine, time, metrics, log });
-  const bound = { pool: keyedPool, bus, topic, deadLetterTopic, group, engine, watchers, deferred, time, metrics, log };
-  const fanOut = createFanOut(bound);
+  const topics = { bus, topic, deadLetterTopic, group, retentionDays: config.retentionDays };
+  const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, time, metrics, log });
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
   const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
@@ -194,7 +195,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       usage.start();
       tally.start();
       await bus.start([
-        { topic, partitions, replication },
+        { topic, partitions, replication, retentionMs: eventRetentionMs },
         { topic: deadLetterTopic, partitions: 1, replication },
         { topic: config.noticeTopic, partitions: 1, replication },
       ]);

@@ -71,6 +71,7 @@ describe('housekeeping', () => {
   const nameOf = (day: number) => new Date(noonOf(day)).toISOString().slice(0, 10).replaceAll('-', '');
 
   test('ends the deliveries that reach the retention, then drops their days', async () => {
+    database.breaks(['positions'], 'drops the days of its events');
     const tenant = newTenant();
     await stepsOn(database.pool).subscribe(tenant);
     const [expired, unlogged] = [await queue(tenant, -40, { tries: 3 }), await queue(tenant, -41)];
@@ -105,6 +106,7 @@ describe('housekeeping', () => {
   });
 
   test('ends the queued deliveries beyond a lowered retention', async () => {
+    database.breaks(['positions'], 'drops the day of an event');
     const tenant = newTenant();
     await stepsOn(database.pool).subscribe(tenant);
     await queue(tenant, -20, { tries: 1 });

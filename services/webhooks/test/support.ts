@@ -33,18 +33,22 @@ export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 export const webhooksDatabase = () => testDatabase([audit, migrations]);
 
 /**
- * Starts the real service on a real database and the in-process bus. Webhooks may call loopback. The instance creates
- * its own database and drops it when it stops, unless `given` is set.
+ * Starts the real service on a real database and, unless `bus` is set, the in-process bus. Webhooks may call loopback.
+ * The instance creates its own database and drops it when it stops, unless `given` is set.
  */
 export async function startWebhooks(
   overrides: Partial<WebhooksConfig> = {},
-  { given, log = silent, hasAlerts = true }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean } = {},
+  {
+    given,
+    log = silent,
+    hasAlerts = true,
+    bus = createInProcessBus({ log }),
+  }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean; bus?: EventBus } = {},
 ) {
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
   const pool = testPool(connection);
   const keyedPool = testPool({ ...connection, max: 4, plans: 'kept' });
-  const bus: EventBus = createInProcessBus({ log });
   const config: WebhooksConfig = {
     host: '127.0.0.1',
     port: 0,
@@ -87,7 +91,7 @@ export async function startWebhooks(
   /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
-    bus.publish({ topic, partition: 0, records }, AbortSignal.timeout(60_000));
+    bus.publish({ topic: config.topic, partition: 0, records }, AbortSignal.timeout(60_000));
   /** Consumes dead letters until stopped. */
   const takeDeadLetters = () => {
     const abort = new AbortController();
@@ -159,8 +163,14 @@ export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
   return { key: event.resourceId, value: toBinary(ResourceEventSchema, event), headers: { 'event-id': event.id } };
 }
 
-/** Makes an event of a tenant like the resources service. */
+/** Sequences of the latest events of resources, by tenant and ID. */
+const sequences = new Map<string, bigint>();
+
+/** Makes an event of a tenant like the resources service. The events of a resource are numbered in the order of the calls. */
 export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thing', resourceId = newId('res')) {
+  const resource = `${tenant.workspaceId} ${tenant.environment} ${resourceId}`;
+  const sequence = (sequences.get(resource) ?? 0n) + 1n;
+  sequences.set(resource, sequence);
   const id = newId('evt');
   const now = new Date();
   const object = { id: resourceId, type: 'resource', status: 'active', name };
@@ -170,7 +180,7 @@ export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thin
     type,
     ...tenant,
     resourceId,
-    sequence: 1n,
+    sequence,
     createTime: timestampFromDate(now),
     requestId: newId('req'),
     body,

@@ -168,7 +168,11 @@ describe('npm start', () => {
   });
 
   test('waits for a PostgreSQL without free connections, says so, and becomes ready when there are some', async () => {
-    const server = await startPostgres({ max_connections: '40', superuser_reserved_connections: '0' });
+    const server = await startPostgres({
+      max_connections: '40',
+      superuser_reserved_connections: '0',
+      max_locks_per_transaction: '128',
+    });
     const databases = [await testDatabase([], server.url), await testDatabase([], server.url)] as const;
     const connections = await Promise.all(
       databases.flatMap(({ pool }) => Array.from({ length: 20 }, () => pool.connect())),

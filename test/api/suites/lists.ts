@@ -114,8 +114,10 @@ export function listsSuite(target: () => Target): void {
     });
 
     const byText = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+    const namesInOrder = ['Alpha', 'alpha', 'bravo', 'charlie', 'delta', 'échelle', 'zulu', '🎈'];
+    const byName = (a: string, b: string) => namesInOrder.indexOf(a) - namesInOrder.indexOf(b);
     const compare = (field: 'created_at' | 'updated_at' | 'name') => (a: Resource, b: Resource) =>
-      byText(a[field], b[field]) || byText(a.id, b.id);
+      (field === 'name' ? byName : byText)(a[field], b[field]) || byText(a.id, b.id);
 
     test('sort orders by the field, descending with a minus, in both directions and with a filter', async () => {
       for (const field of ['created_at', 'updated_at', 'name'] as const) {

@@ -34,7 +34,7 @@ export function guessingSuite(given: () => World): void {
   /** Returns the parts of a response that a browser sees, except those that differ in every response. */
   const formOf = ({ status, text, headers }: BrowserResponse) => ({
     status,
-    text: text.replace(/req_\w+/, 'req').replace(/(retry_after_seconds":)\d+/, '$1'),
+    text: text.replace(/req_\w+/, 'req').replace(/(retry_after_seconds":|Try again in )\d+/g, '$1'),
     headers: [...headers.keys()].sort(),
     retryAfter: headers.get('retry-after') !== null,
   });

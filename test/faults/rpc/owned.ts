@@ -107,7 +107,8 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
 export async function responsesTo(rpc: Rpc, caller: Caller) {
   const { workspaceId } = caller;
   return {
-    keys: await rpc.keys.listKeys(caller),
+    // A refused request of a key is recorded after its response.
+    keys: (await rpc.keys.listKeys(caller)).keys.map(({ lastRefusal: _, ...key }) => key),
     members: await rpc.members.listMembers({ workspaceId }),
     invitations: await rpc.invitations.listInvitations({ workspaceId }),
     resources: await rpc.resources.listResources({ context: contextOf(caller), pageSize: 100 }),

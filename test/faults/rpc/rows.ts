@@ -2,14 +2,22 @@ import type { Client } from 'pg';
 
 /**
  * Tables that services change without a request: next checks of alerts, queued notifications and emails, recent attempt
- * counts and counts of ended deliveries, the schedule of webhooks, and the running instances.
+ * counts and counts of ended deliveries, the schedule of webhooks, the running instances, and the agreed clocks. And
+ * those that record requests after their response, also refused ones: counts of requests and last refusals of keys.
  */
 const movedByServices = new Set([
+  'alerts.clock',
   'alerts.watches',
   'alerts.notifications',
   'alerts.mails',
+  'audit.clock',
+  'auth.clock',
+  'auth.key_refusals',
   'auth.mail_requests',
+  'auth.request_counts',
+  'resources.clock',
   'webhooks.attempt_counts',
+  'webhooks.clock',
   'webhooks.end_counts',
   'webhooks.endpoints',
   'webhooks.instances',

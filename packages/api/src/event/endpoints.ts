@@ -13,7 +13,9 @@ export const listEvents = defineEndpoint({
   summary: 'List events',
   description:
     'Returns all events, oldest first, independent of webhooks. Sequences have no gaps and appear in order: a client ' +
-    'that repeats the request with `after` set to its last sequence gets every event exactly once. If older events are ' +
+    'that repeats the request with `after` set to its last sequence gets every event exactly once. When the service has ' +
+    'lost events, for example because its database was restored from a backup, sequences continue 1,000,000 higher; ' +
+    'events after such a gap may be repeats, with the same `id`. If older events are ' +
     'no longer stored, the page starts with the oldest stored event, and its sequence shows the loss. If `after` is ' +
     'beyond the newest event, the response is 400: that sequence belongs to another environment, or to a time before ' +
     'the database was restored from a backup.',
@@ -37,7 +39,7 @@ export const listEvents = defineEndpoint({
 
 /**
  * Computes the position of a page in the feed, and the `after` values of its neighbors. This is arithmetic because
- * sequences have no gaps.
+ * sequences have no gaps. After a restore they have one, which counts as events.
  */
 function pagePositionOf(
   { events, oldestPosition, newestPosition }: ListEventsResponse,

@@ -27,9 +27,9 @@ export const createResource = defineEndpoint({
   body: createResourceBody,
   conditional: true,
   success: { status: 201, description: 'The new resource.', schema: oneResource },
-  async handle({ body, tenant, requestId, traceparent, idempotencyKey, backend }) {
+  async handle({ body, tenant, requestId, trace, idempotencyKey, backend }) {
     const { resource, replayed } = await backend.createResource({
-      context: { requestId, traceparent, principal: tenant },
+      context: { requestId, ...trace, principal: tenant },
       name: body.name,
       inputType: body.type ? inputTypeMessages[body.type] : InputType.UNSPECIFIED,
       metadataJson: body.metadata ? JSON.stringify(body.metadata) : '',
@@ -49,9 +49,9 @@ export const getResource = defineEndpoint({
   permission: 'resources.read',
   conditional: true,
   success: { status: 200, description: 'The resource.', schema: oneResource },
-  async handle({ id, tenant, requestId, traceparent, backend }) {
+  async handle({ id, tenant, requestId, trace, backend }) {
     checkId('res', id);
-    const resource = await backend.getResource({ context: { requestId, traceparent, principal: tenant }, id });
+    const resource = await backend.getResource({ context: { requestId, ...trace, principal: tenant }, id });
     return oneResponse(200, oneResourceOf(resource));
   },
 });
@@ -72,7 +72,9 @@ export const listResources = defineEndpoint({
     sort: z
       .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
       .optional()
-      .describe('Field to sort by. A leading `-` means descending.')
+      .describe(
+        'Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.',
+      )
       .meta({ override: { default: '-created_at' } }),
   }),
   success: { status: 200, description: 'A page of resources.', schema: listOf(resource).meta({ id: 'ResourceList' }) },
@@ -106,11 +108,11 @@ export const updateResource = defineEndpoint({
   body: updateResourceBody,
   conditional: true,
   success: { status: 200, description: 'The updated resource.', schema: oneResource },
-  async handle({ id, body, expectedVersions, tenant, requestId, traceparent, backend }) {
+  async handle({ id, body, expectedVersions, tenant, requestId, trace, backend }) {
     checkId('res', id);
     const { name, status, metadata } = body;
     const resource = await backend.updateResource({
-      context: { requestId, traceparent, principal: tenant },
+      context: { requestId, ...trace, principal: tenant },
       id,
       expectedVersions,
       ...(name === undefined ? {} : { name }),
@@ -132,9 +134,9 @@ export const deleteResource = defineEndpoint({
   permission: 'resources.write',
   conditional: true,
   success: { status: 204, description: 'The resource was deleted.' },
-  async handle({ id, expectedVersions, tenant, requestId, traceparent, backend }) {
+  async handle({ id, expectedVersions, tenant, requestId, trace, backend }) {
     checkId('res', id);
-    await backend.deleteResource({ context: { requestId, traceparent, principal: tenant }, id, expectedVersions });
+    await backend.deleteResource({ context: { requestId, ...trace, principal: tenant }, id, expectedVersions });
     return { status: 204 };
   },
 });

@@ -1,6 +1,6 @@
 import { createLogger } from '@rms/logging';
 import { turnLoop } from '@rms/testkit';
-import type { EachBatchPayload, Kafka } from 'kafkajs';
+import type { Admin, EachBatchPayload, Kafka } from 'kafkajs';
 import { consumeFromKafka } from '../../src/kafka-consumer.ts';
 
 const log = createLogger({ name: 'bus', level: 'silent' });
@@ -25,20 +25,21 @@ function createClient({ isFlaky, batches }: Behavior) {
   } as unknown as EachBatchPayload;
   const createConsumer = () => {
     const listeners = new Map<string, ((event: object) => void)[]>();
-    const emit = (name: string, event: object) => {
-      for (const listener of listeners.get(name) ?? []) listener(event);
+    const emit = (name: string, payload: object) => {
+      for (const listener of listeners.get(name) ?? []) listener({ payload });
     };
     let isConnected = true;
     const fetchAll = async (eachBatch: (payload: EachBatchPayload) => Promise<void>) => {
       for (let done = 0; isConnected && done < batches; done += 1) {
-        emit('fetch', {});
+        emit('fetching', { nodeId: 0 });
+        emit('fetch', { nodeId: 0 });
         await eachBatch(payload);
         await wait();
       }
-      if (isConnected) emit('crash', { payload: { error: new Error('it crashed') } });
+      if (isConnected) emit('crash', { error: new Error('it crashed') });
     };
     return {
-      events: { GROUP_JOIN: 'join', CRASH: 'crash', FETCH: 'fetch' },
+      events: { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetching', FETCH: 'fetch' },
       on: (name: string, listener: (event: object) => void) => {
         listeners.set(name, [...(listeners.get(name) ?? []), listener]);
       },
@@ -71,7 +72,8 @@ test.each([
   const subscription = { topic: 't', group: 'g', onBatch };
   const { listeners, bytesPerTurn } = await turnLoop(async (signal) => {
     // Consumers are restarted by the supervisor.
-    while (!signal.aborted) await consumeFromKafka(kafka, subscription, 1, signal, log).catch(wait);
+    while (!signal.aborted)
+      await consumeFromKafka({ kafka, admin: {} as Admin, log }, subscription, 1, signal).catch(wait);
   });
   expect(handled()).toBeGreaterThan(10_000);
   expect(listeners).toBe(0);

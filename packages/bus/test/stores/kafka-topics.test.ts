@@ -149,6 +149,15 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     await publish(bus, 0, 'a');
   });
 
+  test('a topic that keeps records for less time than they may be needed is used, with a warning; a new one is not', async () => {
+    const retentionMs = 8 * 24 * 3_600_000;
+    await create(1, { 'retention.ms': '604800000' });
+    await open().start([{ topic, partitions: 1, retentionMs }]);
+    await open().start([{ topic: `${topic}-new`, partitions: 1, retentionMs }]);
+    const risk = 'retention.ms is 604800000, less than the 8 days (691200000) for which records may be needed';
+    expect(logged()).toMatchObject([{ level: 'warn', topic, risks: [risk] }]);
+  });
+
   test('topics are created with the policy to delete records by age, and keep the compression of the producer', async () => {
     await start(open(), 1);
     const names = ['cleanup.policy', 'compression.type'];

@@ -71,6 +71,6 @@ export class KeepErrors implements SpanProcessor {
 
 /** Marks a span as sampled, because exporters skip unsampled spans. */
 function asSampled(span: ReadableSpan): ReadableSpan {
-  const context = { ...span.spanContext(), traceFlags: TraceFlags.SAMPLED };
+  const context = { ...span.spanContext(), traceFlags: span.spanContext().traceFlags | TraceFlags.SAMPLED };
   return Object.create(span, { spanContext: { value: () => context } });
 }

@@ -1,4 +1,3 @@
-import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import {
   defaultResource,
   detectResources,
@@ -16,6 +15,7 @@ import { batchOptionsOf, spanLimitsOf } from './limits.ts';
 import { isReachable } from './reachable.ts';
 import { samplerOf } from './sampler.ts';
 import type { SdkOptions, Tracing } from './sdk-options.ts';
+import { tracerOf } from './tracer-of.ts';
 
 /** Maximum time to send the remaining spans. */
 const lastSpansMs = 1_000;
@@ -40,7 +40,6 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
     spanLimits: spanLimitsOf(env),
     spanProcessors: [new KeepErrors(new BatchSpanProcessor({ exporter, ...batchOptionsOf(env) }))],
   });
-  const tracer = provider.getTracer('rms');
   let flushed: Promise<void> | undefined;
   let reachable: Promise<boolean> | undefined;
   const ending = () => {
@@ -54,12 +53,7 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
     await provider.shutdown().catch(() => {});
   };
   return {
-    tracer: {
-      start(name, { parent, startTime, ...options }) {
-        const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-        return tracer.startSpan(name, startTime === undefined ? options : { ...options, startTime }, context);
-      },
-    },
+    tracer: tracerOf(provider.getTracer('rms')),
     tracing: {
       ending,
       async stop() {

@@ -1,6 +1,7 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
 import type { Environment, Tenant } from '@rms/tenant';
 import { dueInTurns } from '../due-in-turns.ts';
+import { maxDelayMs } from './email.ts';
 
 /** An email in the queue. Its content is encrypted. */
 export interface QueuedEmail {
@@ -76,7 +77,7 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
     created_at: Date;
   }>(
     `update alerts.mails set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-      where ctid = any(array(${dueInTurns('alerts.mails', "state = 'queued'")}))
+      where ctid = any(array(${dueInTurns('alerts.mails', { condition: "state = 'queued'", longestWaitMs: maxDelayMs })}))
      returning *`,
     [limit, leaseMs / 1_000],
   );

@@ -13,7 +13,8 @@ export interface EmailContent {
 export const emailLifeMs = 3 * 24 * 3_600_000;
 
 const firstDelayMs = 15_000;
-const maxDelayMs = 30 * 60_000;
+/** Longest delay before an attempt. A lease is shorter. */
+export const maxDelayMs = 30 * 60_000;
 
 /** Returns the delay before the next attempt, after `attempts` failed ones. */
 export function retryDelayMs(attempts: number): number {

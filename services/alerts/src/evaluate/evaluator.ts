@@ -55,7 +55,7 @@ export function createEvaluator({ pool, log, now, everyMs, gatherMs, onNotices, 
 
   const evaluateNext = async (taken: { tenant?: Tenant }) => {
     const done = await inTransaction(pool, async (tx) => {
-      const tenant = await takeDue(tx);
+      const tenant = await takeDue(tx, Math.max(everyMs, quietEveryMs, failedEveryMs));
       if (!tenant) return undefined;
       taken.tenant = tenant;
       const rules = withDefaults(tenant, await readRules(tx, tenant));

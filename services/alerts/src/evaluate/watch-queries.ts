@@ -1,11 +1,22 @@
 import type { Queryable } from '@rms/db';
 import type { Tenant } from '@rms/tenant';
+import { isLaterThan } from '../impossible-times.ts';
 
-/** Locks the tenant whose evaluation is most overdue until the transaction ends. Returns undefined if none is due. */
-export async function takeDue(tx: Queryable): Promise<Tenant | undefined> {
+/**
+ * Locks the tenant whose evaluation is most overdue until the transaction ends. If none is overdue, a tenant that would
+ * wait longer than `longestWaitMs`, because the clock of the database was ahead. Returns undefined if none is due.
+ */
+export async function takeDue(tx: Queryable, longestWaitMs: number): Promise<Tenant | undefined> {
   const { rows } = await tx.query<{ workspace_id: string; environment: Tenant['environment'] }>(
-    `select workspace_id, environment from alerts.watches
-      where due_at <= now() order by due_at limit 1 for update skip locked`,
+    `with due as (
+       select workspace_id, environment from alerts.watches
+        where due_at <= now() order by due_at limit 1 for update skip locked
+     ), impossible as (
+       select workspace_id, environment from alerts.watches
+        where ${isLaterThan('due_at', longestWaitMs)} and due_at < 'infinity' and not exists (select from due)
+        order by due_at limit 1 for update skip locked
+     )
+     select * from due union all select * from impossible`,
   );
   const [row] = rows;
   return row && { workspaceId: row.workspace_id, environment: row.environment };

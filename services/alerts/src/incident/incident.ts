@@ -73,7 +73,7 @@ export function step(
   if (!current) return observation?.bad && !observation.keepsOnly ? open(previous, observation, nowMs) : nothing;
   if (!observation) return { incident: { ...current, state: 'ended', closedAtMs: nowMs }, notice: undefined };
   if (observation.bad) return stillBad(current, observation, nowMs);
-  const calmSinceMs = current.calmSinceMs ?? nowMs;
+  const calmSinceMs = Math.min(current.calmSinceMs ?? nowMs, nowMs);
   if (nowMs - calmSinceMs < calmNeededMs(current.flaps, calmMs)) {
     return { incident: { ...current, calmSinceMs }, notice: undefined };
   }
@@ -111,8 +111,14 @@ function open(previous: Incident | undefined, observation: Observation, nowMs: n
 
 function stillBad(current: Incident, { value, summary }: Observation, nowMs: number): Step {
   const worse = value > current.worstValue;
-  const incident = { ...current, calmSinceMs: undefined, worstValue: worse ? value : current.worstValue };
-  if (nowMs - current.lastNoticeAtMs < dayMs) return { incident, notice: undefined };
+  const lastNoticeAtMs = Math.min(current.lastNoticeAtMs, nowMs);
+  const incident = {
+    ...current,
+    calmSinceMs: undefined,
+    lastNoticeAtMs,
+    worstValue: worse ? value : current.worstValue,
+  };
+  if (nowMs - lastNoticeAtMs < dayMs) return { incident, notice: undefined };
   return {
     incident: { ...incident, summary, lastNoticeAtMs: nowMs, notices: current.notices + 1 },
     notice: 'repeated',

@@ -26,6 +26,8 @@ export interface Notification extends Tenant {
  * reported only if it lasts.
  */
 const reportRecoveryAfterMs: Readonly<Partial<Record<AlertKind, number>>> = { delivery_failures_in_a_row: 5 * 60_000 };
+/** Longest time until a notification is due, without `gatherMs`. Leases and waits for the limit of emails are shorter. */
+const longestDelayMs = 5 * 60_000;
 
 /**
  * Queues notifications of a tenant, in the transaction that writes their incidents. They become due with a pending
@@ -56,7 +58,7 @@ export async function insertNotifications(
                coalesce((select min(due_at) from alerts.notifications as pending
                           where pending.workspace_id = one.workspace_id and pending.environment = one.environment
                             and pending.kind = one.kind and pending.notice = one.notice
-                            and pending.due_at >= one.earliest_at),
+                            and pending.due_at between one.earliest_at and one.earliest_at + $13 * interval '1 millisecond'),
                         earliest_at + $13 * interval '1 millisecond') as due_at
           from (select distinct workspace_id, environment, kind, notice, earliest_at from given) as one
       )
@@ -125,11 +127,17 @@ interface NotificationRow {
   created_at: Date;
 }
 
-/** Leases the oldest due notifications for `leaseMs`. Workspaces take turns. */
-export async function leaseNotifications(db: Queryable, limit: number, leaseMs: number): Promise<Notification[]> {
+/**
+ * Leases the oldest due notifications for `leaseMs`. Workspaces take turns.
+ * @param gatherMs that of {@link insertNotifications}
+ */
+export async function leaseNotifications(
+  db: Queryable,
+  { limit, leaseMs, gatherMs }: { readonly limit: number; readonly leaseMs: number; readonly gatherMs: number },
+): Promise<Notification[]> {
   const { rows } = await db.query<NotificationRow>(
     `update alerts.notifications set due_at = now() + make_interval(secs => $2)
-      where ctid = any(array(${dueInTurns('alerts.notifications')}))
+      where ctid = any(array(${dueInTurns('alerts.notifications', { longestWaitMs: longestDelayMs + gatherMs })}))
      returning *`,
     [limit, leaseMs / 1_000],
   );

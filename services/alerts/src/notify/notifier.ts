@@ -37,6 +37,8 @@ export interface NotifierParts {
   /** Base URL of links, without a trailing slash. */
   readonly dashboardUrl: string;
   readonly log: Logger;
+  /** See `AlertsConfig`. */
+  readonly gatherMs: number;
   /** Called when emails are queued. */
   readonly onEmails: () => void;
 }
@@ -71,7 +73,18 @@ const maxLogged = 10;
  * twice or not at all. The notifications of a workspace that exceeds its limit of emails wait.
  */
 export function createNotifier(parts: NotifierParts): Notifier {
-  const { pool, time, workspaces, recipients: known, box, unsubscribeKeys, dashboardUrl, log, onEmails } = parts;
+  const {
+    pool,
+    time,
+    workspaces,
+    recipients: known,
+    box,
+    unsubscribeKeys,
+    dashboardUrl,
+    gatherMs,
+    log,
+    onEmails,
+  } = parts;
   const sleeper = createWakeableSleep();
 
   const addresses = async (tenant: Tenant, kind: AlertKind) => {
@@ -171,7 +184,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     },
     async run(signal) {
       while (!signal.aborted) {
-        const notifications = await leaseNotifications(pool, batchSize, leaseMs);
+        const notifications = await leaseNotifications(pool, { limit: batchSize, leaseMs, gatherMs });
         const limited = new Set<string>();
         for (const notification of notifications) {
           if (limited.has(notification.workspaceId)) continue;

@@ -1,4 +1,5 @@
 import { deleteInBatches, type Queryable } from '@rms/db';
+import { isLaterThan } from '../impossible-times.ts';
 
 /** Returns the addresses, in lower case, that have confirmed to receive alerts of the workspace. */
 export async function readConfirmed(
@@ -16,7 +17,7 @@ export async function readConfirmed(
 
 /**
  * Records that an address is asked to confirm. Returns false if it has confirmed or was asked within the last
- * `retryAfterSeconds`.
+ * `retryAfterSeconds`. A request in the future, from a clock that was ahead, does not count.
  */
 export async function recordConfirmationRequest(
   tx: Queryable,
@@ -27,7 +28,8 @@ export async function recordConfirmationRequest(
   const { rowCount } = await tx.query(
     `insert into alerts.outside_recipients as known (workspace_id, address, asked_at) values ($1, lower($2), now())
          on conflict (workspace_id, address) do update set asked_at = now()
-      where known.confirmed_at is null and known.asked_at <= now() - make_interval(secs => $3)`,
+      where known.confirmed_at is null
+        and (known.asked_at <= now() - make_interval(secs => $3) or ${isLaterThan('known.asked_at', 0)})`,
     [workspaceId, address, retryAfterSeconds],
   );
   return rowCount === 1;

@@ -46,6 +46,7 @@ const workers: readonly Worker[] = [
     dashboardUrl,
     log,
     time,
+    gatherMs: 60_000,
     onEmails,
   }),
   createAccountEmails({ pool, auth, box, dashboardUrl, log, time, onEmails }),

@@ -25,7 +25,13 @@ export async function insertEmailOf(
   );
 }
 
-/** Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. */
+/** Difference between the clocks of two transactions that is not a jump. */
+const toleranceSeconds = 60;
+
+/**
+ * Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. A longer lease is of
+ * a clock that was ahead, and has ended.
+ */
 export async function leaseEmails(
   db: Queryable,
   limit: number,
@@ -35,7 +41,8 @@ export async function leaseEmails(
     `update auth.mail_requests set leased_until = now() + $2 * interval '1 second'
       where id = any(array(
               select id from auth.mail_requests
-               where leased_until <= now() and expires_at > now()
+               where (leased_until <= now() or leased_until > now() + ($2 + ${toleranceSeconds}) * interval '1 second')
+                 and expires_at > now()
                order by id limit $1 for update skip locked
             ))
      returning id, sealed`,

@@ -19,11 +19,12 @@ export async function setPending(
   return rowCount === 1;
 }
 
-/** Returns the unconfirmed secret, unless it has expired. */
+/** Returns the unconfirmed secret, unless it has expired, or its time is that of a clock that was ahead. */
 export async function readPending(db: Queryable, userId: string): Promise<Buffer | undefined> {
   const { rows } = await db.query<{ pending_factor_sealed: Buffer }>(
     `select pending_factor_sealed from auth.users
-      where id = $1 and pending_factor_at > now() - $2 * interval '1 minute'`,
+      where id = $1 and pending_factor_at > now() - $2 * interval '1 minute'
+        and pending_factor_at < now() + interval '1 minute'`,
     [userId, pendingMinutes],
   );
   return rows[0]?.pending_factor_sealed;

@@ -1,3 +1,4 @@
+import { RmsError } from '@rms/errors';
 import { actorOfUser } from '@rms/rpc';
 import { fromEnvironmentMessage } from '@rms/tenant';
 import type { MemberKeyDocument } from '../documents/team.ts';
@@ -9,10 +10,15 @@ export const listMemberKeys = tenantEndpoint({
   method: 'get',
   path: '/members/{id}/keys',
   async handle({ backend, tenant: { workspaceId }, param, context, signal }) {
-    const { keys, nextPageToken } = await backend.keys.listKeys(
-      { workspaceId, createdBy: actorOfUser(param('id')), validOnly: true, pageSize: 100 },
-      { context, signal: signal() },
-    );
+    const options = { context, signal: signal() };
+    const userId = param('id');
+    const [{ members }, { keys, nextPageToken }] = await Promise.all([
+      backend.members.listMembers({ workspaceId }, options),
+      backend.keys.listKeys({ workspaceId, createdBy: actorOfUser(userId), validOnly: true, pageSize: 100 }, options),
+    ]);
+    if (!members.some((member) => member.userId === userId)) {
+      throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
+    }
     const data = keys.map(
       ({ id, name, environment, hint }): MemberKeyDocument => ({
         ...{ id, name, hint },

@@ -9,11 +9,11 @@ import type { ApiResponse } from './locals.ts';
 export function logAccess(request: Request, response: ApiResponse, log: Logger): void {
   if (!log.isLevelEnabled('info')) return;
   response.once('close', () => {
-    const { requestId, traceparent, keyId, startedAtMs } = response.locals;
+    const { requestId, trace, keyId, startedAtMs } = response.locals;
     log.info(
       {
         request_id: requestId,
-        ...(traceparent ? { trace_id: traceIdOf(traceparent) } : {}),
+        ...(trace.traceparent ? { trace_id: traceIdOf(trace.traceparent) } : {}),
         method: request.method,
         // The route pattern, not the path, because paths of unknown routes may contain anything.
         route: request.route?.path,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { CidrList } from '@rms/cidr';
 import { type Client, clientOf, requestIdOf } from '@rms/http';
 import type { LimitDecision } from '@rms/limiter';
-import type { Span } from '@rms/tracing';
+import { type Span, type TraceContext, untraced } from '@rms/tracing';
 import type { Response } from 'express';
 
 /** State of a request while it is served. */
@@ -11,8 +11,8 @@ export type Locals = {
   readonly startedAtMs: number;
   /** Span of this request if it is traced. */
   span: Span | undefined;
-  /** Trace context that the RPCs of this request propagate. Empty if the request is not traced. */
-  traceparent: string;
+  /** Trace context that the RPCs of this request propagate. */
+  trace: TraceContext;
   /** Set after authentication, like `keyId`. */
   workspaceId: string | undefined;
   keyId: string | undefined;
@@ -33,7 +33,7 @@ export function newLocals(request: IncomingMessage, trustedProxies: CidrList): L
     requestId: requestIdOf(request),
     startedAtMs: performance.now(),
     span: undefined,
-    traceparent: '',
+    trace: untraced,
     workspaceId: undefined,
     keyId: undefined,
     limitOutcome: undefined,

@@ -3,12 +3,12 @@ import {
   attribute,
   failSpan,
   isTracing,
-  parseTraceparent,
+  parseTraceContext,
   type RemoteParent,
   type Span,
   spanKind,
   startSpan,
-  traceparentOf,
+  traceContextOf,
 } from '@rms/tracing';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
@@ -27,15 +27,22 @@ export function traceRequest(request: Request, response: ApiResponse, options: R
   const tracing = isTracing();
   if (!tracing && !options.trustTraceparent) return;
   if (!request.url?.startsWith('/v1')) return;
-  const sent = request.headers.traceparent;
-  const client = parseTraceparent(typeof sent === 'string' ? sent : undefined);
-  if (client && options.trustTraceparent) response.locals.traceparent = traceparentOf(client);
+  const client = parseTraceContext({
+    traceparent: headerOf(request, 'traceparent'),
+    tracestate: headerOf(request, 'tracestate'),
+  });
+  if (client && options.trustTraceparent) response.locals.trace = traceContextOf(client);
   if (!tracing) return;
   const span = begin(request, response, client, options);
   if (!span) return;
   response.locals.span = span;
-  response.locals.traceparent = traceparentOf(span.spanContext());
+  response.locals.trace = traceContextOf(span.spanContext());
   response.once('close', () => end(span, request, response));
+}
+
+function headerOf({ headers }: Request, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function begin(

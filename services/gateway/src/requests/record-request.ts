@@ -30,7 +30,7 @@ function toRecord(
   response: ApiResponse,
   { workspaceId, environment, status }: { workspaceId: string; environment: Environment; status: number },
 ): RequestRecord {
-  const { requestId, traceparent, keyId, errorCode, startedAtMs, steps } = response.locals;
+  const { requestId, trace, keyId, errorCode, startedAtMs, steps } = response.locals;
   const since = (atMs: number | undefined) => (atMs === undefined ? -1 : atMs - startedAtMs);
   return {
     workspaceId,
@@ -38,7 +38,7 @@ function toRecord(
     requestId,
     // In microseconds, so that two requests with the same ID differ.
     startTimeUs: Math.floor(wallTimeOf(startedAtMs) * 1_000),
-    traceId: traceparent ? traceIdOf(traceparent) : '',
+    traceId: trace.traceparent ? traceIdOf(trace.traceparent) : '',
     method: request.method,
     route: request.route?.path ?? '',
     path: pathOf(request),

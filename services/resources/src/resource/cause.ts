@@ -4,10 +4,12 @@ import type { Cause } from './event.ts';
 
 /** Returns the cause of the changes that a call makes. */
 export function causeOf(context: CallContext | undefined): Cause {
-  const { requestId = '', traceparent = '', clientAddress = '', actor = '', actorName = '', principal } = context ?? {};
+  const { requestId = '', traceparent = '', tracestate = '' } = context ?? {};
+  const { clientAddress = '', actor = '', actorName = '', principal } = context ?? {};
   return {
     requestId,
     traceparent,
+    tracestate,
     clientAddress,
     actorName,
     actor: actorOf({ actor, ...(principal ? { principal } : {}) }),

@@ -48,7 +48,7 @@ const createGuardedSql = `
   with input as (
     select * from ${input}
   ), guard as (
-    select * from unnest($18::text[], $19::text[], $20::text[], $21::bytea[], $22::text[], $23::bytea[])
+    select * from unnest($19::text[], $20::text[], $21::text[], $22::bytea[], $23::text[], $24::bytea[])
         as g (workspace_id, environment, key, fingerprint, resource_id, answer)
   ), claimed as (
     insert into resources.idempotency_keys as k

@@ -11,6 +11,7 @@ import type { PreviousAttributes, Resource } from './resource.ts';
 export interface Cause {
   readonly requestId: string;
   readonly traceparent: string;
+  readonly tracestate: string;
   /** "key:key_…", "user:usr_…" or "operator:alice@laptop". */
   readonly actor: string;
   /** Email address of a user. Empty: unknown. */
@@ -55,6 +56,7 @@ export function makeEvent(
       createTime: timestampFromDate(createdAt),
       requestId: cause.requestId,
       traceparent: cause.traceparent,
+      tracestate: cause.tracestate,
       body: Buffer.from(body, 'utf8'),
       actor: cause.actor,
     }),
@@ -68,6 +70,7 @@ export function makeEvent(
     recordKey: resource.id,
     requestId: cause.requestId,
     traceparent: cause.traceparent,
+    tracestate: cause.tracestate,
     payload,
   };
 }

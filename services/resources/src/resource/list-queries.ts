@@ -3,20 +3,26 @@ import type { Listing, SortField } from './listing.ts';
 import { type Resource, statuses } from './resource.ts';
 import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';
 
-/** The highest code point. `prefix + lastCharacter` sorts after the names that start with `prefix`. */
-const lastCharacter = '\u{10FFFF}';
+interface SortColumn {
+  readonly name: string;
+  /** Type of the sort key in a page token. */
+  readonly type: string;
+  /** Returns the indexed expression of an attribute or a sort key; absent: the value itself. */
+  readonly expressionOf?: (value: string) => string;
+}
 
-/** The sort columns of each sort field, with their types. The ID contains the creation time. */
-const sortColumns: Readonly<Record<SortField, readonly (readonly [column: string, type: string])[]>> = {
-  created_at: [['id', 'text']],
-  updated_at: [
-    ['updated_at', 'timestamptz'],
-    ['id', 'text'],
-  ],
-  name: [
-    ['name', 'text'],
-    ['id', 'text'],
-  ],
+const id: SortColumn = { name: 'id', type: 'text' };
+const nameKey: SortColumn = {
+  name: 'name',
+  type: 'text',
+  expressionOf: (name) => `resources.name_key(${name})`,
+};
+
+/** The sort columns of each sort field. The ID contains the creation time. */
+const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
+  created_at: [id],
+  updated_at: [{ name: 'updated_at', type: 'timestamptz' }, id],
+  name: [nameKey, id],
 };
 
 /**
@@ -66,22 +72,27 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
   const values: unknown[] = [workspaceId, environment, limit];
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const columns = sortColumns[sort.field];
-  const order = columns.map(([column]) => `r.${column} ${descending ? 'desc' : 'asc'}`).join(', ');
+  const keyOf = ({ expressionOf }: SortColumn, value: string) => expressionOf?.(value) ?? value;
+  const inOrder = (keys: readonly string[]) => keys.map((key) => `${key} ${descending ? 'desc' : 'asc'}`).join(', ');
+  const keys = columns.map((column) => keyOf(column, `r.${column.name}`));
+  // The ranges compute the keys of their rows once, as columns.
+  const order = inOrder(columns.map((_, i) => `r.sort_key_${i}`));
   const filter = status === undefined ? undefined : parameter(status, 'text');
   let from = '';
   if (start) {
-    const key = columns.map(([, type], i) => parameter(start.keys[i], type));
-    const names = columns.map(([column]) => `r.${column}`);
-    from = `and (${names.join(', ')}) ${descending ? '<' : '>'} (${key.join(', ')})`;
+    const startKeys = columns.map((column, i) => keyOf(column, parameter(start.keys[i], column.type)));
+    from = `and (${keys.join(', ')}) ${descending ? '<' : '>'} (${startKeys.join(', ')})`;
   }
   if (namePrefix !== '') {
-    // Names are compared bytewise, so the prefix is a range of the name index.
-    from += ` and r.name >= ${parameter(namePrefix, 'text')} and r.name < ${parameter(`${namePrefix}${lastCharacter}`, 'text')}`;
+    const prefix = `resources.folded_name(${parameter(namePrefix, 'text')})`;
+    const key = keyOf(nameKey, 'r.name');
+    // No key contains the highest code point.
+    from += ` and ${key} >= ${prefix} and ${key} < ${prefix} || chr(${0x10ffff})`;
   }
   const range = (inStatus: string | undefined) => `
-    select r.* from resources.resources as r
+    select r.*, ${keys.map((key, i) => `${key} as sort_key_${i}`).join(', ')} from resources.resources as r
      where r.workspace_id = $1 and r.environment = $2 ${inStatus ? `and r.status = ${inStatus}` : ''} ${from}
-     order by ${order} limit $3`;
+     order by ${inOrder(keys)} limit $3`;
   const ranges =
     filter !== undefined || sort.field === 'created_at'
       ? range(filter)

@@ -13,7 +13,7 @@ export interface Sort {
 export interface Listing extends Tenant {
   readonly status: ResourceStatus | undefined;
   readonly sort: Sort;
-  /** Prefix of the resource names; empty means no filter. */
+  /** Prefix of the resource names, in any case, accents and Unicode form; empty means no filter. */
   readonly namePrefix: string;
 }
 
@@ -59,7 +59,9 @@ export function sortKeysOf({ field }: Sort, resource: Resource): string[] {
 
 /** Returns the text that a page token of this listing is bound to. */
 export function bindingOf({ workspaceId, environment, status, sort, namePrefix }: Listing): string {
-  const parts = ['resources', workspaceId, environment, status ?? '', sort.field, sort.descending];
+  // Tokens of the bytewise order of names are not valid, because the same position in this order has other neighbors.
+  const order = sort.field === 'name' ? 'name_key' : sort.field;
+  const parts = ['resources', workspaceId, environment, status ?? '', order, sort.descending];
   // An empty prefix adds no part, so that tokens issued by versions without prefixes remain valid.
   return [...parts, ...(namePrefix === '' ? [] : [namePrefix])].join('\n');
 }

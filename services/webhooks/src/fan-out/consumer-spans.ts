@@ -1,15 +1,17 @@
 import { fromEnvironmentMessage } from '@rms/tenant';
-import { attribute, isTracing, parseTraceparent, type Span, spanKind, startSpan, traceparentOf } from '@rms/tracing';
+import { attribute, isTracing, parseTraceContext, type Span, spanKind, startSpan, traceContextOf } from '@rms/tracing';
 import type { Arrival } from './arrival.ts';
 
 /**
  * Starts a span per traced record, in the trace of the request that caused its event, with a link to the span that
- * sent the record. The event's traceparent is replaced by the new span, so that its deliveries become children of it.
+ * sent the record. The event's trace context is replaced by that of the new span, so that its deliveries become children
+ * of it.
  */
 export function startConsumerSpans(topic: string, group: string, arrivals: readonly Arrival[]): Span[] {
   if (!isTracing()) return [];
   return arrivals.flatMap(({ record, event }) => {
-    const sender = parseTraceparent(record.headers.traceparent ?? event.traceparent);
+    const { traceparent = event.traceparent, tracestate = event.tracestate } = record.headers;
+    const sender = parseTraceContext({ traceparent, tracestate });
     if (!sender) return [];
     const attributes = {
       ...messageAttributes(topic, group, record),
@@ -23,7 +25,7 @@ export function startConsumerSpans(topic: string, group: string, arrivals: reado
     const step = { name: `process ${topic}`, kind: spanKind.consumer, attributes };
     const span = startSpan(step, sender, [{ context: sender }]);
     if (!span) return [];
-    event.traceparent = traceparentOf(span.spanContext());
+    Object.assign(event, traceContextOf(span.spanContext()));
     return [span];
   });
 }

@@ -6,8 +6,8 @@ import { environmentOf } from '@rms/tenant';
 import { logPartitions } from '../log/partitions.ts';
 
 /**
- * The reason why a record can never become an event: its bytes cannot be decoded, required fields are missing, no
- * partition exists for its time, or PostgreSQL rejects its content.
+ * The reason why a record can never become an event: its bytes cannot be decoded, required fields are missing, it is older
+ * than the retention or in the future, or PostgreSQL rejects its content.
  */
 export type DeadReason = 'unreadable' | 'incomplete' | 'out_of_time' | 'refused';
 
@@ -20,9 +20,10 @@ export interface DeadLetter {
 
 /**
  * Decodes a record to an event, or to a dead letter with the reason.
- * @param nowMs the time of the database, which determines the existing partitions
+ * @param nowMs the time of the database
+ * @param retentionDays retention of events
  */
-export function decode(record: ConsumedRecord, nowMs: number): ResourceEvent | DeadLetter {
+export function decode(record: ConsumedRecord, nowMs: number, retentionDays: number): ResourceEvent | DeadLetter {
   let event: ResourceEvent;
   try {
     event = fromBinary(ResourceEventSchema, record.value);
@@ -31,7 +32,7 @@ export function decode(record: ConsumedRecord, nowMs: number): ResourceEvent | D
   }
   const missing = missingOf(event);
   if (missing) return { record, reason: 'incomplete', detail: `the event has no ${missing}` };
-  if (!logPartitions.has(idTime(event.id), nowMs)) {
+  if (!logPartitions.accepts(idTime(event.id), nowMs, retentionDays)) {
     return { record, reason: 'out_of_time', detail: 'the event is too old or in the future' };
   }
   return event;

@@ -126,6 +126,7 @@ async function readChunk(tx: Queryable, { workspaceId, environment }: Tenant): P
 
 interface EventRow {
   readonly traceparent: string;
+  readonly tracestate: string;
   /** Null after erasure. */
   readonly body: Buffer | null;
   readonly id: string;
@@ -145,7 +146,8 @@ async function readEvents(
   const { rows } = await tx.query<EventRow>({
     name: 'deferred-read-events',
     text: `
-      select e.id, e.type, e.resource_id, e.sequence, e.request_id, e.traceparent, e.body
+      select e.id, e.type, e.resource_id, e.sequence, e.request_id, e.traceparent,
+             coalesce(e.tracestate, '') as tracestate, e.body
         from (select $1::text as workspace_id, $2::text as environment, t.id, t.ordinal
                 from unnest($3::text[]) with ordinality as t (id, ordinal)) as named
        cross join ${firstEventFrom('named', '*', '$4', '$5')} as e
@@ -189,7 +191,9 @@ async function storeChunk(
 
 /** Returns the events by ID, without erased ones. An event keeps its body while it is deferred. */
 function jobEventsOf(events: readonly EventRow[]): Map<string, JobEvent> {
-  return new Map(events.flatMap(({ id, traceparent, body }) => (body ? [[id, { traceparent, body }]] : [])));
+  return new Map(
+    events.flatMap(({ id, traceparent, tracestate, body }) => (body ? [[id, { traceparent, tracestate, body }]] : [])),
+  );
 }
 
 async function advance(tx: Queryable, { workspaceId, environment }: Tenant, chunk: Chunk): Promise<void> {

@@ -9,9 +9,12 @@ import type { Arrival } from './arrival.ts';
 import { createCooldowns } from './cooldowns.ts';
 import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { fanOut } from './fan-out-queries.ts';
+import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
   readonly pool: Pool;
+  /** The topic of the events. */
+  readonly topic: string;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly deferred: Pick<DeferredFanOut, 'wake'>;
@@ -21,15 +24,21 @@ export interface EventStoreParts {
   readonly now?: () => number;
 }
 
-/** The events that were not stored, by ID. */
-export interface Unstored {
+/** The result of storing events, by ID. */
+export interface Stored {
   /** Events that PostgreSQL rejected. They can never be stored. */
   readonly refused: Map<string, Error>;
   /** Events that must be stored again later. */
   readonly failed: Map<string, unknown>;
+  /** Partitions whose stored position is before their range. Their events were not stored. */
+  readonly behind: Set<number>;
+  /** Whether the positions have advanced. */
+  isAdvanced: boolean;
 }
 
-interface Progress extends Unstored {
+interface Progress extends Stored {
+  /** The ranges of the events, which do not advance. */
+  readonly ranges: readonly HandledRange[];
   /** Causes of the failures, by tenant. */
   readonly failedTenants: Map<string, unknown>;
 }
@@ -45,12 +54,24 @@ const aloneMs = 5_000;
  * retried after the others, with growing pauses and smaller statements, so that a statement that exceeds its time limit
  * has less to do in the next try.
  */
-export function createEventStore({ pool, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
+export function createEventStore({ pool, topic, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
   /** Tenants that could not be stored. */
   const cooldowns = createCooldowns(now);
 
-  const storeAll = async (arrivals: readonly Arrival[], defer: boolean): Promise<void> => {
-    const { jobs, due, deferred: later } = await fanOut(pool, arrivals, { freeCapacity: engine.freeCapacity(), defer });
+  const storeAll = async (
+    arrivals: readonly Arrival[],
+    defer: boolean,
+    ranges: readonly HandledRange[],
+    progress: Progress,
+  ): Promise<void> => {
+    const stored = await fanOut(pool, arrivals, {
+      freeCapacity: engine.freeCapacity(),
+      defer,
+      handled: { topic, ranges },
+    });
+    const { jobs, due, deferred: later } = stored;
+    for (const partition of stored.behind) progress.behind.add(partition);
+    progress.isAdvanced = ranges !== progress.ranges;
     const nowMs = time.nowMs();
     const isLater = new Set(later);
     for (const { event } of arrivals) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
@@ -67,66 +88,81 @@ export function createEventStore({ pool, engine, watchers, deferred, time, metri
   const storeSome = async (
     arrivals: readonly Arrival[],
     defer: boolean,
-    refused: Unstored['refused'],
+    progress: Progress,
+    ranges = progress.ranges,
   ): Promise<void> => {
     try {
-      await storeAll(arrivals, defer);
+      await storeAll(arrivals, defer, ranges, progress);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const [first] = arrivals;
       if (arrivals.length === 1 && first) {
-        refused.set(first.event.id, error as Error);
+        progress.refused.set(first.event.id, error as Error);
         return;
       }
       const half = Math.ceil(arrivals.length / 2);
-      await storeSome(arrivals.slice(0, half), defer, refused);
-      await storeSome(arrivals.slice(half), defer, refused);
+      await storeSome(arrivals.slice(0, half), defer, progress);
+      await storeSome(arrivals.slice(half), defer, progress);
     }
   };
 
   /** Stores and defers the events of a tenant, in statements that are halved with each of its failures. */
-  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, unstored: Progress) => {
+  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, progress: Progress) => {
     const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
     let rest = arrivals;
     try {
       for (; rest.length > 0; rest = rest.slice(size)) {
-        if (performance.now() >= endsAtMs) return fail(rest, new Error('other tenants are stored first'), unstored);
-        await storeSome(rest.slice(0, size), true, unstored.refused);
+        if (performance.now() >= endsAtMs) return fail(rest, new Error('other tenants are stored first'), progress);
+        await storeSome(rest.slice(0, size), true, progress);
       }
       cooldowns.end(tenant);
     } catch (error) {
       if (!isUnavailable(error)) cooldowns.begin(tenant, error);
-      fail(rest, error, unstored);
+      fail(rest, error, progress);
     }
   };
 
-  const storeTenants = async (arrivals: readonly Arrival[], unstored: Progress): Promise<void> => {
+  const storeTenants = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
     const endsAtMs = performance.now() + aloneMs;
     for (const [tenant, own] of byTenant(arrivals)) {
       const cause = cooldowns.causeOf(tenant);
-      if (cause === undefined) await storeAlone(tenant, own, endsAtMs, unstored);
-      else fail(own, cause, unstored);
+      if (cause === undefined) await storeAlone(tenant, own, endsAtMs, progress);
+      else fail(own, cause, progress);
     }
   };
 
-  return async (arrivals: readonly Arrival[]): Promise<Unstored> => {
-    const unstored: Progress = { refused: new Map(), failed: new Map(), failedTenants: new Map() };
+  /**
+   * @param ranges the ranges of the arrivals, at most one per partition. Those that may advance do so with the last
+   * statement, unless an event is refused or fails.
+   */
+  return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {
+    const progress: Progress = {
+      refused: new Map(),
+      failed: new Map(),
+      behind: new Set(),
+      isAdvanced: false,
+      ranges: ranges.map(({ range }) => ({ range, advances: false })),
+      failedTenants: new Map(),
+    };
     const isRetried = (arrival: Arrival) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
     const retried = arrivals.filter(isRetried);
     const others = retried.length === 0 ? arrivals : arrivals.filter((arrival) => !isRetried(arrival));
-    for (const chunk of chunksOf(others, eventsPerStatement)) {
-      const some = withoutOvertaking(chunk, unstored);
+    const chunks = chunksOf(others, eventsPerStatement);
+    for (const [i, chunk] of chunks.entries()) {
+      const some = withoutOvertaking(chunk, progress);
       if (some.length === 0) continue;
+      const isLast = i === chunks.length - 1 && retried.length === 0;
+      const advances = isLast && progress.refused.size === 0 && progress.failed.size === 0;
       try {
-        await storeSome(some, false, unstored.refused);
+        await storeSome(some, false, progress, advances ? ranges : progress.ranges);
       } catch (error) {
         // Without the database, no tenant can be stored.
-        if (isUnavailable(error)) fail(some, error, unstored);
-        else await storeTenants(some, unstored);
+        if (isUnavailable(error)) fail(some, error, progress);
+        else await storeTenants(some, progress);
       }
     }
-    await storeTenants(retried, unstored);
-    return unstored;
+    await storeTenants(retried, progress);
+    return progress;
   };
 }
 
@@ -142,11 +178,11 @@ function fail(arrivals: readonly Arrival[], error: unknown, { failed, failedTena
 }
 
 /** Fails the events of tenants with failed events, which must be stored first. Returns the other events. */
-function withoutOvertaking(arrivals: readonly Arrival[], unstored: Progress): readonly Arrival[] {
-  if (unstored.failed.size === 0) return arrivals;
+function withoutOvertaking(arrivals: readonly Arrival[], progress: Progress): readonly Arrival[] {
+  if (progress.failed.size === 0) return arrivals;
   return arrivals.filter((arrival) => {
-    const cause = unstored.failedTenants.get(tenantOf(arrival));
-    if (cause !== undefined) fail([arrival], cause, unstored);
+    const cause = progress.failedTenants.get(tenantOf(arrival));
+    if (cause !== undefined) fail([arrival], cause, progress);
     return cause === undefined;
   });
 }

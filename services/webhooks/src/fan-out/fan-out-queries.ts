@@ -5,6 +5,7 @@ import { fromEnvironmentMessage } from '@rms/tenant';
 import type { Capacity } from '../delivery/schedule/scheduler.ts';
 import type { JobEvent } from '../delivery/store/lease-queries.ts';
 import { firstEventFrom } from '../feed/event-by-id.ts';
+import { feedEnd, newFeedEnd } from '../feed/feed-end.ts';
 import type { Arrival } from './arrival.ts';
 import {
   type CreatedRow,
@@ -14,6 +15,7 @@ import {
   type NewDeliveries,
   toNewDeliveries,
 } from './delivery-ctes.ts';
+import { type HandledRanges, positionCtes, positionValues } from './position-queries.ts';
 
 /** Events of a tenant with more webhooks are always deferred. Bounds the rows that the statement reads per event. */
 const webhooksPerStatement = 500;
@@ -27,6 +29,16 @@ const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
 export interface FannedOut extends NewDeliveries {
   /** IDs of the events that are stored, but whose deliveries are not; see deferred-queries.ts. */
   readonly deferred: string[];
+  /** Partitions whose stored position is before their range. Their events are not stored. */
+  readonly behind: readonly number[];
+}
+
+export interface FanOutOptions {
+  readonly freeCapacity: Capacity;
+  /** Whether to defer all events. */
+  readonly defer: boolean;
+  /** The ranges of the arrivals in their topic, at most one per partition; undefined on a bus without positions. */
+  readonly handled?: HandledRanges;
 }
 
 /**
@@ -37,34 +49,31 @@ export interface FannedOut extends NewDeliveries {
  * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
  * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
  * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
- * @param defer whether to defer all events
+ *
+ * Advances the positions of `handled` in the same commit; see {@link positionCtes}.
  */
-export async function fanOut(
-  pool: Pool,
-  arrivals: readonly Arrival[],
-  { freeCapacity, defer }: { freeCapacity: Capacity; defer: boolean },
-): Promise<FannedOut> {
+export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: FanOutOptions): Promise<FannedOut> {
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const leasedAtMs = performance.now();
-  const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, freeCapacity, defer)];
+  const statements = [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)];
   const results = await inOneRoundTrip(pool, statements);
-  const rows: (CreatedRow & { deferred: string[] | null })[] = results.at(-1)?.rows ?? [];
-  return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: rows[0]?.deferred ?? [] };
+  const rows: (CreatedRow & { deferred: string[] | null; behind: number[] | null })[] = results.at(-1)?.rows ?? [];
+  const { deferred, behind } = rows[0] ?? {};
+  return { ...toNewDeliveries(rows, jobEvents, leasedAtMs), deferred: deferred ?? [], behind: behind ?? [] };
 }
 
 function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
-  freeCapacity: Capacity,
-  defer: boolean,
+  { freeCapacity, defer, handled = { topic: '', ranges: [] } }: FanOutOptions,
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
   return {
     name: 'fan-out',
     text: `
-      with tenants as materialized (
+      with ${positionCtes(27)}, tenants as materialized (
         select workspace_id, environment, size.webhooks,
                $20::boolean or size.webhooks > $21
                  or exists (select from webhooks.deferred_events as d
@@ -80,22 +89,24 @@ function storingEvents(
                       as position, tenants.webhooks, tenants.is_deferred
           from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
                       $15::text[], $16::bytea[], $17::timestamptz[], $18::integer[], $19::bigint[],
-                      $25::text[]) with ordinality
+                      $25::text[], $26::text[]) with ordinality
             as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  bus_partition, bus_offset, actor, ordinal)
+                  bus_partition, bus_offset, actor, tracestate, ordinal)
           join webhooks.feeds as f using (workspace_id, environment)
           join tenants using (workspace_id, environment)
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
          where (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+           and e.bus_partition not in (select bus_partition from behind)
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
           from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
          where f.workspace_id = last.workspace_id and f.environment = last.environment
       ), stored as (
         insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at, bus_partition, bus_offset, actor, stored_at)
+                                     traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
+                                     stored_at)
         select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at, bus_partition, bus_offset, actor, now()
+               created_at, bus_partition, bus_offset, actor, tracestate, now()
           from incoming
       ), loads as (
         -- For each event, the most deliveries that it and the earlier events of its tenant may have.
@@ -114,7 +125,10 @@ function storingEvents(
       ), deferring as (
         insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
         select * from deferred
-      ), ${deliveryCtes('immediate', 'true', { deferred: "(select coalesce(array_agg(id), '{}') from deferred)" })}`,
+      ), ${deliveryCtes('immediate', 'true', {
+        deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
+        behind: '(select array_agg(bus_partition) from behind)',
+      })}`,
     values: [
       ...deliveryCteValues(freeCapacity),
       events.map(({ workspaceId }) => workspaceId),
@@ -135,6 +149,8 @@ function storingEvents(
       ids.at(-1),
       deliveriesPerStatement,
       events.map(({ actor }) => actor),
+      events.map(({ tracestate }) => tracestate || null),
+      ...positionValues(handled),
     ],
   };
 }
@@ -142,7 +158,7 @@ function storingEvents(
 /**
  * Locks the feeds of the events' tenants until the commit, so that positions become visible in order and without gaps.
  * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
- * locked in sorted order, so that two instances cannot deadlock.
+ * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one.
  */
 function feedsLock(events: readonly ResourceEvent[]): Statement {
   const tenants = [
@@ -151,14 +167,17 @@ function feedsLock(events: readonly ResourceEvent[]): Statement {
   return {
     name: 'feeds-lock',
     text: `
-      insert into webhooks.feeds as f (workspace_id, environment, last_position)
-      select workspace_id, environment, 0
-        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal) order by ordinal
-          on conflict (workspace_id, environment) do update set last_position = f.last_position`,
+      insert into webhooks.feeds as f (workspace_id, environment, last_position, epoch)
+      select workspace_id, environment, ${newFeedEnd('workspace_id', 'current')}, current.epoch
+        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal)
+        join webhooks.feed_epoch as current on current.single
+       order by ordinal
+          on conflict (workspace_id, environment) do update
+         set last_position = ${feedEnd('f', 'excluded.epoch')}, epoch = excluded.epoch`,
     values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
   };
 }
 
-function toJobEvent({ traceparent, body }: ResourceEvent): JobEvent {
-  return { traceparent, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+function toJobEvent({ traceparent, tracestate, body }: ResourceEvent): JobEvent {
+  return { traceparent, tracestate, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
 }

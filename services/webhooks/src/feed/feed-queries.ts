@@ -1,5 +1,7 @@
 import type { Queryable } from '@rms/db';
+import { RmsError } from '@rms/errors';
 import type { Tenant } from '@rms/tenant';
+import { feedEnd } from './feed-end.ts';
 import { firstWithin, pageBytes } from './page-bytes.ts';
 
 /** An event in the feed of its tenant. */
@@ -42,7 +44,7 @@ export interface FeedReading {
 
 /**
  * Reads the events after a position, in feed order, and the ends of the feed. A page has fewer than `limit` events if
- * their bodies would be too large together. Positions are gapless, so that a reader can detect a loss. Uses one
+ * their bodies would be too large together. Positions are gapless within an epoch, so that a reader can detect a loss. Uses one
  * statement, so that the ends and the events are consistent.
  */
 export async function readFeed(
@@ -61,7 +63,7 @@ export async function readFeed(
         from (
           select coalesce((select position from webhooks.events
                             where workspace_id = $1 and environment = $2 order by position limit 1), 0) as oldest,
-                 coalesce((select last_position from webhooks.feeds
+                 coalesce((select ${feedEnd('f')} from webhooks.feeds as f
                             where workspace_id = $1 and environment = $2), 0) as newest
         ) as ends
         left join (${firstWithin(page, 'position', '$5')}
@@ -79,6 +81,16 @@ export async function readFeed(
     oldest: BigInt(first?.oldest ?? 0),
     newest: BigInt(first?.newest ?? 0),
   };
+}
+
+/**
+ * Throws `invalid_request` if the feed has not reached `after`. Such a position belongs to another feed, or to a state of
+ * the database that was lost. A reader that continued from it would wait silently and miss events.
+ */
+export function checkReached(after: bigint, { newest }: FeedPage): void {
+  if (after <= newest) return;
+  const message = `is beyond the newest event, whose sequence is ${newest}`;
+  throw new RmsError('invalid_request', { details: [{ field: 'after', message }] });
 }
 
 /** Reads an event of a feed; undefined if it is not stored. */
@@ -110,7 +122,7 @@ export async function readFeedEvent(
 export async function readNewestPosition(db: Queryable, { workspaceId, environment }: Tenant): Promise<bigint> {
   const { rows } = await db.query<{ last_position: string }>({
     name: 'feed-newest',
-    text: 'select last_position from webhooks.feeds where workspace_id = $1 and environment = $2',
+    text: `select ${feedEnd('f')} as last_position from webhooks.feeds as f where workspace_id = $1 and environment = $2`,
     values: [workspaceId, environment],
   });
   return BigInt(rows[0]?.last_position ?? 0);

@@ -1,7 +1,7 @@
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toTenant } from '@rms/tenant';
-import { readFeed, readNewestPosition } from '../feed/feed-queries.ts';
+import { checkReached, readFeed, readNewestPosition } from '../feed/feed-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 /** Interval for finding events that other instances stored. It is short, because there are few watchers. */
@@ -10,7 +10,7 @@ const batch = { limit: 100, bytes: 256 * 1024 };
 
 /**
  * Streams events until the call ends or the service stops. The client then resumes on another instance after its last
- * position.
+ * position. Throws `invalid_request` if the feed has not reached the position, even later: the database may go back.
  */
 export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof EventsService>['watchEvents'] {
   return async function* (request, { signal, stopping }) {
@@ -19,7 +19,9 @@ export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof E
     try {
       let after = request.after ?? (await readNewestPosition(pool, tenant));
       while (!signal.aborted && !stopping.aborted) {
-        const { events, newest } = await readFeed(pool, tenant, { after, ...batch });
+        const page = await readFeed(pool, tenant, { after, ...batch });
+        checkReached(after, page);
+        const { events, newest } = page;
         for (const event of events) {
           yield { event };
           if (stopping.aborted) return;

@@ -77,6 +77,7 @@ describe('The backlog', () => {
   });
 
   test('reports the oldest event and the longest overdue delivery; redeliveries and replays do not count as old', async () => {
+    database.breaks(['deliveries'], 'makes deliveries older by other IDs');
     const [tenant, other] = [newTenant(), newTenant()];
     for (const one of [tenant, other]) {
       await steps.subscribe(one);
@@ -130,6 +131,7 @@ describe('The backlog', () => {
   });
 
   test('a long queue is sampled: counts are estimates, the oldest is exact', async () => {
+    database.breaks(['deliveries'], 'queues many deliveries without their events');
     const tenant = newTenant();
     const webhook = await steps.subscribe(tenant);
     const total = 60_000;

@@ -5,6 +5,8 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from '../support.ts';
 
+const dayMs = 24 * 3_600_000;
+
 describe('a record that cannot be processed', () => {
   let rms: Webhooks;
   let receiver: Receiver;
@@ -64,12 +66,25 @@ describe('a record that cannot be processed', () => {
     ['has no workspace', 'incomplete', { workspaceId: '' }],
     ['has no environment', 'incomplete', { environment: Environment.UNSPECIFIED }],
     ['has no body', 'incomplete', { body: Buffer.alloc(0) }],
-    ['is older than the log', 'out_of_time', { id: newId('evt', Date.now() - 30 * 24 * 3_600_000) }],
+    ['is older than the log', 'out_of_time', { id: newId('evt', Date.now() - 30 * dayMs) }],
+    ['is in the future', 'out_of_time', { id: newId('evt', Date.now() + 8 * dayMs) }],
   ])('becomes a dead letter if it %s: %s', async (_, reason, wrong) => {
     const tenant = await subscribed();
     await rms.publish(Object.assign(newEvent(tenant), wrong), newEvent(tenant));
     await rms.settled(tenant, 1);
     expect(taken.letters.map(({ headers }) => headers['dead-letter-reason'])).toEqual([reason]);
+  });
+
+  test('is no event that has waited for weeks, but less than LOG_RETENTION_DAYS: it is stored and delivered', async () => {
+    const tenant = await subscribed();
+    const events = [9, 20, 29.9].map((days) =>
+      Object.assign(newEvent(tenant), { id: newId('evt', Date.now() - days * dayMs) }),
+    );
+    await rms.publish(...events, newEvent(tenant));
+    const log = await rms.settled(tenant, 4);
+    expect(log.every(({ status }) => status === DeliveryStatus.DELIVERED)).toBe(true);
+    expect(log.map(({ eventId }) => eventId)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
+    expect(taken.letters).toEqual([]);
   });
 
   test('is isolated if PostgreSQL rejects its content, and all other records are delivered once', async () => {

@@ -37,7 +37,8 @@ describe('storing the events of several tenants', () => {
     const time = { nowMs: () => Date.now() };
     const metrics = { fannedOut() {} };
     let nowMs = 0;
-    const store = createEventStore({ pool, engine, watchers: idle, deferred: idle, time, metrics, now: () => nowMs });
+    const workers = { engine, watchers: idle, deferred: idle };
+    const store = createEventStore({ pool, topic: 't', ...workers, time, metrics, now: () => nowMs });
     const failedOf = async (events: readonly ReturnType<typeof newEvent>[]) => [
       ...(await store(events.map(arrivalOf))).failed.keys(),
     ];

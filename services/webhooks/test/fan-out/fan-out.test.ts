@@ -70,7 +70,11 @@ describe('a tenant with more webhooks than one statement handles', () => {
     await addDisabled(rms, large, 2_100);
     await webhookOf(rms, other, receiver.url);
     const events = [1n, 2n, 3n].map((sequence) =>
-      Object.assign(newEvent(large, 'resource.updated', 'thing', 'res_1'), { sequence }),
+      Object.assign(newEvent(large, 'resource.updated', 'thing', 'res_1'), {
+        sequence,
+        traceparent: `00-${'ab'.repeat(16)}-00f067aa0ba902b7-01`,
+        tracestate: `vendor=${sequence}`,
+      }),
     );
     await rms.publish(...events, newEvent(other));
     await rms.settled(other, 1);
@@ -79,6 +83,8 @@ describe('a tenant with more webhooks than one statement handles', () => {
     expect(await deferred(rms)).toBe(0);
     const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
     expect(sent.filter((id) => events.some((event) => event.id === id))).toEqual(events.map(({ id }) => id));
+    const states = receiver.requests.flatMap(({ headers: { tracestate } }) => tracestate ?? []);
+    expect(states).toEqual(events.map(({ tracestate }) => tracestate));
     await receiver.close();
     await rms.stop();
   });

@@ -38,6 +38,7 @@ describe('The events of a request ID that a client has sent with very many reque
          from generate_series(1, 60000) as n`,
       [tenant.workspaceId, newId('evt').slice(0, -6), requestId],
     );
+    await pool.query("insert into webhooks.feeds values ($1, 'live', 60000)", [tenant.workspaceId]);
     await pool.query('analyze webhooks.events');
     pool.on('acquire', (client) => {
       const query = client.query.bind(client) as (...args: unknown[]) => unknown;

@@ -31,7 +31,7 @@ describe('deliveries', () => {
     const tenant = newTenant();
     await subscribe(tenant);
     const traceId = 'ab'.repeat(16);
-    const event = { ...newEvent(tenant), traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    const event = { ...newEvent(tenant), traceparent: `00-${traceId}-00f067aa0ba902b7-03`, tracestate: 'vendor=1' };
     await rms.publish(event);
     const [one] = await rms.settled(tenant, 1);
     const shown = await rms.deliveries.getDelivery({ ...tenant, id: one?.id ?? '' });
@@ -40,8 +40,33 @@ describe('deliveries', () => {
       Buffer.from(event.body),
       traceId,
     ]);
-    const sent = shown.delivery?.attempts[0]?.requestHeaders.find(({ name }) => name === 'traceparent');
-    expect(sent?.value).toBe(event.traceparent);
+    const sent = shown.delivery?.attempts[0]?.requestHeaders.filter(({ name }) => name.startsWith('trace'));
+    expect(sent?.map(({ name, value }) => [name, value])).toEqual([
+      ['traceparent', event.traceparent],
+      ['tracestate', 'vendor=1'],
+    ]);
+  });
+
+  test('retries and redeliveries have the trace context of the request', async () => {
+    const tenant = newTenant();
+    const { receiver } = await subscribe(tenant);
+    receiver.respondWith((_, response) => void response.writeHead(receiver.requests.length === 1 ? 500 : 200).end());
+    const event = {
+      ...newEvent(tenant),
+      traceparent: `00-${'ab'.repeat(16)}-00f067aa0ba902b7-03`,
+      tracestate: 'vendor=1,other=2',
+    };
+    await rms.publish(event);
+    const [retried] = await rms.settled(tenant, 1);
+    await rms.deliveries.redeliverDelivery({ ...tenant, id: retried?.id ?? '' });
+    await waitUntil(() => receiver.requests.length === 3, { what: 'the redelivery' });
+    // An untraced event has no header.
+    await rms.publish(newEvent(tenant));
+    await waitUntil(() => receiver.requests.length === 4, { what: 'the other event' });
+    const sent = receiver.requests.map(({ headers }) => [headers.traceparent, headers.tracestate]);
+    const traced = [event.traceparent, event.tracestate];
+    expect(sent).toEqual([traced, traced, traced, [undefined, undefined]]);
+    await rms.settled(tenant, 2);
   });
 
   test('an event is sent once to each webhook subscribed to its type, with the exact bytes of its body', async () => {

@@ -6,10 +6,10 @@ export interface TextStorage {
 }
 
 /** Shared by the tabs of this origin, and kept when the browser is closed. */
-export const browserStorage = openStorage(() => window.localStorage);
+export const browserStorage = openStorage(() => localStorage);
 
 /** Of this tab, until it is closed. */
-export const tabStorage = openStorage(() => window.sessionStorage);
+export const tabStorage = openStorage(() => sessionStorage);
 
 /** @param open throws where a setting of the browser forbids storage */
 function openStorage(open: () => Storage): TextStorage {

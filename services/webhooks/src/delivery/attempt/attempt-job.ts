@@ -44,8 +44,8 @@ export function createAttempt({ agents, signers, report, isFailing }: AttemptPar
     const wasFailing = isFailing(job.webhookId);
     const agent = agents.of(job, job.endpoint);
     try {
-      const result = await traceAttempt(job, (traceparent) =>
-        send(agent, signer, { ...job, url: job.endpoint.url, traceparent }),
+      const result = await traceAttempt(job, ({ traceparent, tracestate }) =>
+        send(agent, signer, { ...job, url: job.endpoint.url, traceparent, tracestate }),
       );
       const settlement = settle(job, result);
       report.attempted(job, result, settlement, wasFailing);

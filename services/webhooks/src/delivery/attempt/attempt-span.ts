@@ -3,29 +3,30 @@ import {
   failSpan,
   inSpans,
   isTracing,
-  parseTraceparent,
+  parseTraceContext,
   type Span,
   spanKind,
   startSpan,
-  traceparentOf,
+  type TraceContext,
+  traceContextOf,
 } from '@rms/tracing';
 import type { AttemptResult } from '../../log/attempt.ts';
 import type { DeliveryJob } from './job.ts';
 
 /**
  * Runs an attempt in a span that belongs to the trace of the request that caused the event.
- * @param attempt receives the traceparent of the outgoing call, or an empty string
+ * @param attempt receives the trace context of the outgoing call
  */
 export async function traceAttempt(
   job: DeliveryJob,
-  attempt: (traceparent: string) => Promise<AttemptResult>,
+  attempt: (trace: TraceContext) => Promise<AttemptResult>,
 ): Promise<AttemptResult> {
-  if (!isTracing()) return attempt(job.traceparent);
+  if (!isTracing()) return attempt(job);
   const step = { name: 'POST', kind: spanKind.client, attributes: attributesOf(job) };
-  const span = startSpan(step, parseTraceparent(job.traceparent));
-  if (!span) return attempt(job.traceparent);
+  const span = startSpan(step, parseTraceContext(job));
+  if (!span) return attempt(job);
   try {
-    const result = await inSpans([span], () => attempt(traceparentOf(span.spanContext())));
+    const result = await inSpans([span], () => attempt(traceContextOf(span.spanContext())));
     note(span, result);
     return result;
   } catch (error) {

@@ -11,6 +11,7 @@ export interface DeliveryJob extends DeliveryRef {
   readonly eventId: string;
   readonly requestId: string;
   readonly traceparent: string;
+  readonly tracestate: string;
   readonly body: Buffer;
   readonly webhookId: string;
   readonly resourceId: string;

@@ -11,6 +11,7 @@ import { isDelivery } from './delivery-key.ts';
 /** The parts of an event that an attempt needs. */
 export interface JobEvent {
   readonly traceparent: string;
+  readonly tracestate: string;
   readonly body: Buffer;
 }
 
@@ -29,7 +30,7 @@ export interface JobRow extends EndpointRow {
   lease: number;
 }
 
-export function toJob(row: JobRow, { traceparent, body }: JobEvent, leasedAtMs: number): DeliveryJob {
+export function toJob(row: JobRow, { traceparent, tracestate, body }: JobEvent, leasedAtMs: number): DeliveryJob {
   return {
     workspaceId: row.workspace_id,
     environment: row.environment,
@@ -37,6 +38,7 @@ export function toJob(row: JobRow, { traceparent, body }: JobEvent, leasedAtMs: 
     eventId: row.event_id,
     requestId: row.request_id,
     traceparent,
+    tracestate,
     body,
     webhookId: row.webhook_id,
     resourceId: row.resource_id,
@@ -249,9 +251,9 @@ async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<s
   const { rows: events } = await db.query<JobEvent & { id: string }>({
     name: 'events-of-leases',
     text: `
-      select e.id, e.traceparent, e.body
+      select e.id, e.traceparent, coalesce(e.tracestate, '') as tracestate, e.body
         from (select distinct * from unnest($1::text[], $2::text[], $3::text[])) as named (workspace_id, environment, id)
-       cross join ${firstEventFrom('named', 'workspace_id, environment, id, traceparent, body', '$4', '$5')} as e
+       cross join ${firstEventFrom('named', 'workspace_id, environment, id, traceparent, tracestate, body', '$4', '$5')} as e
        where e.workspace_id = named.workspace_id and e.environment = named.environment and e.id = named.id
          and e.body is not null`,
     values: [

@@ -92,6 +92,13 @@ export declare type CallContext = Message<"rms.common.v1.CallContext"> & {
    * @generated from field: string actor_name = 6;
    */
   actorName: string;
+
+  /**
+   * W3C tracestate of that request, with at most 512 characters; empty if it has none.
+   *
+   * @generated from field: string tracestate = 7;
+   */
+  tracestate: string;
 };
 
 /**

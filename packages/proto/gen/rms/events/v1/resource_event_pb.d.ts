@@ -89,6 +89,13 @@ export declare type ResourceEvent = Message<"rms.events.v1.ResourceEvent"> & {
    * @generated from field: string actor = 11;
    */
   actor: string;
+
+  /**
+   * W3C tracestate of that request, with at most 512 characters; empty if it has none.
+   *
+   * @generated from field: string tracestate = 12;
+   */
+  tracestate: string;
 };
 
 /**

@@ -432,7 +432,8 @@ export declare type ListResourcesRequest = Message<"rms.resources.v1.ListResourc
   orderBy: string;
 
   /**
-   * Case-sensitive prefix of the name; requires ordering by name. Empty: any. At most 255 characters.
+   * Prefix of the name without regard to case, accents and Unicode form; requires ordering by name. Empty: any. At most
+   * 255 characters.
    *
    * @generated from field: string name_prefix = 6;
    */

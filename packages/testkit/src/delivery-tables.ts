@@ -1,0 +1,160 @@
+import type { Queryable } from '@rms/db';
+
+/**
+ * What holds for the tables of the webhooks service after every transaction:
+ *
+ * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored, in the
+ *   queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
+ * - `endings`: no delivery has ended without an attempt or a reason.
+ * - `positions`: the positions of a feed are 1…n.
+ * - `sequences`: the sequences of a resource's events are 1…n.
+ */
+export type Invariant = 'deliveries' | 'endings' | 'positions' | 'sequences';
+
+/** A violation of an invariant. */
+export interface Finding {
+  readonly invariant: Invariant;
+  /** The tenant, the event or delivery, and the webhook. */
+  readonly text: string;
+}
+
+/** A feed whose database was restored skips a multiple of this number of positions. */
+const epochPositions = 1_000_000;
+
+/** Bounds the findings per kind, so that a message stays readable. */
+const findingsPerKind = 5;
+
+/** SQL for the tenant of a row, as findings name it. */
+const tenantOf = (row: string) => `${row}.workspace_id || ' ' || ${row}.environment`;
+
+/** SQL for the ID of the delivery of an event to a webhook (docs/adr/0006). */
+const deliveryId = (event: string, webhook: string) =>
+  `'dlv_' || substr(${event}, 5, 10) || substr(md5(${event} || '/' || ${webhook}), 1, 16)`;
+
+/** The deliveries of events, without test deliveries, whose events are not in the feed. */
+const stored = `
+  stored as (
+    select workspace_id, environment, id, event_id, webhook_id, 'queue' as place from webhooks.deliveries
+     union all
+    select workspace_id, environment, id, event_id, webhook_id, 'log' from webhooks.delivery_log where origin <> 'test'
+  )`;
+
+/** SQL per kind of violation, each a select of the text of its findings. Rows of deleted workspaces are not read. */
+const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; readonly select: string }[] = [
+  {
+    invariant: 'positions',
+    ctes: `places as (
+      select *, lag(position, 1, 0) over (partition by workspace_id, environment order by position, id) as previous
+        from webhooks.events
+    )`,
+    select: `
+      select ${tenantOf('e')} || ': event ' || id || ' has position ' || position || ' after position ' || previous
+        from places as e
+       where (position <= previous or (position - previous - 1) % ${epochPositions} <> 0) and not ${isDeleted('e')}`,
+  },
+  {
+    invariant: 'positions',
+    ctes: `ends as (
+      select workspace_id, environment, max(position) as position from webhooks.events group by 1, 2
+    )`,
+    select: `
+      select ${tenantOf('e')} || ': the last event has position ' || coalesce(e.position, 0) || ', the feed counts '
+               || coalesce(last_position::text, 'nothing')
+        from ends full join webhooks.feeds as f using (workspace_id, environment)
+       cross join lateral (select workspace_id, environment, ends.position) as e
+       where (last_position is null or last_position < coalesce(e.position, 0)
+              or (last_position - coalesce(e.position, 0)) % ${epochPositions} <> 0) and not ${isDeleted('e')}`,
+  },
+  {
+    invariant: 'sequences',
+    ctes: `versions as (
+      select *, lag(sequence, 1, 0) over (partition by workspace_id, environment, resource_id order by sequence, id)
+                  as previous
+        from webhooks.events
+    )`,
+    select: `
+      select ${tenantOf('e')} || ': event ' || id || ' has sequence ' || sequence || ' of resource ' || resource_id
+               || ' after sequence ' || previous
+        from versions as e where sequence <> previous + 1 and not ${isDeleted('e')}`,
+  },
+  {
+    invariant: 'endings',
+    select: `
+      select ${tenantOf('d')} || ': delivery ' || id || ' of event ' || event_id || ' to webhook ' || webhook_id
+               || ' is ' || status || ' without an attempt' || case when status = 'failed' then ' or a reason' else '' end
+        from webhooks.delivery_log as d
+       where not coalesce(attempt_count > 0, attempts <> '[]')
+         and (status = 'delivered' or (status = 'failed' and end_reason is null)) and not ${isDeleted('d')}`,
+  },
+  {
+    // Webhooks that were changed since the event was stored may have subscribed to other types then. Queued deliveries
+    // that expire are deleted with their day, which is at least eight days old.
+    invariant: 'deliveries',
+    ctes: `${stored}, expected as (
+      select e.workspace_id, e.environment, e.id as event_id, e.type, e.position, w.id as webhook_id,
+             ${deliveryId('e.id', 'w.id')} as id
+        from webhooks.events as e
+        join webhooks.webhooks as w
+          on w.workspace_id = e.workspace_id and w.environment = e.environment
+         and (w.events @> array['*'] or w.events @> array[e.type])
+       where w.created_at <= e.stored_at and w.updated_at <= e.stored_at
+         and e.id >= webhooks.first_id('evt', pg_catalog.now() - interval '8 days')
+    )`,
+    select: `
+      select ${tenantOf('e')} || ': event ' || event_id || ' (' || type || ', position ' || position
+               || ') has no delivery to webhook ' || webhook_id || ' in the queue or the log, and is not deferred'
+        from expected as e
+       where not exists (select from stored as d
+                          where d.workspace_id = e.workspace_id and d.environment = e.environment and d.id = e.id)
+         and not exists (select from webhooks.deferred_events as d
+                          where d.workspace_id = e.workspace_id and d.environment = e.environment
+                            and d.position = e.position and d.event_id = e.event_id and d.after_webhook < e.webhook_id)
+         and not ${isDeleted('e')}`,
+  },
+  {
+    invariant: 'deliveries',
+    ctes: stored,
+    select: `
+      select ${tenantOf('d')} || ': delivery ' || id || ' of event ' || event_id || ' to webhook ' || webhook_id
+               || ' is in ' || string_agg('the ' || place, ' and ' order by place desc)
+        from stored as d where not ${isDeleted('d')}
+       group by workspace_id, environment, id, event_id, webhook_id having count(*) > 1`,
+  },
+  {
+    invariant: 'deliveries',
+    ctes: `${stored}, dependents as (
+      select workspace_id, environment, event_id, 'delivery ' || id || ' to webhook ' || webhook_id || ' in the ' || place
+               as name
+        from stored
+       union all
+      select workspace_id, environment, event_id, 'the deferred event at position ' || position
+        from webhooks.deferred_events
+    )`,
+    select: `
+      select ${tenantOf('d')} || ': event ' || event_id || ' of ' || name || ' is not stored'
+        from dependents as d
+       where not exists (select from webhooks.events as e
+                          where e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.event_id)
+         and not ${isDeleted('d')}`,
+  },
+];
+
+/** SQL for whether the workspace of a row is deleted, so that its rows are deleted in any order. */
+function isDeleted(row: string): string {
+  return `exists (select from webhooks.deleted_workspaces as gone where gone.workspace_id = ${row}.workspace_id)`;
+}
+
+/**
+ * Returns the violations of the invariants, at most 5 of each kind. Reads all tables of the webhooks service, in one
+ * statement per kind.
+ */
+export async function checkDeliveryTables(db: Queryable): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { invariant, ctes, select } of kinds) {
+    const { rows } = await db.query<{ text: string }>(
+      `${ctes ? `with ${ctes}` : ''} select text from (${select}) as found (text) order by text limit ${findingsPerKind}`,
+    );
+    findings.push(...rows.map(({ text }) => ({ invariant, text })));
+  }
+  return findings;
+}
