@@ -1,10 +1,7 @@
 import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { problemOf, text, withoutNul } from '../text-schemas.ts';
-
-const pairLimit = 50;
-const keyLimit = 40;
-const valueLimit = 500;
+import { metadataLimits, metadataProblems, resourceNameLength } from '../rules.ts';
+import { text, withoutNul } from '../text-schemas.ts';
 
 export const statusMessages = {
   active: ResourceStatus.ACTIVE,
@@ -14,15 +11,15 @@ export const statusMessages = {
 
 export const inputTypeMessages = { standard: InputType.STANDARD, advanced: InputType.ADVANCED } as const;
 
-const name = text(1, 255).describe('Human-readable name. Its length is counted in Unicode code points.');
+const name = text(1, resourceNameLength).describe('Human-readable name. Its length is counted in Unicode code points.');
 export const status = z.enum(['active', 'inactive', 'archived']).describe('New resources are `active`.');
 
-const metadataDescription = 'At most 50 pairs. On update, an object replaces the existing metadata completely.';
+const metadataDescription = `At most ${metadataLimits.pairs} pairs. On update, an object replaces the existing metadata completely.`;
 const metadataShape = {
   type: 'object',
-  maxProperties: pairLimit,
-  propertyNames: { minLength: 1, maxLength: keyLimit, pattern: withoutNul },
-  additionalProperties: { type: 'string', maxLength: valueLimit, pattern: withoutNul },
+  maxProperties: metadataLimits.pairs,
+  propertyNames: { minLength: 1, maxLength: metadataLimits.keyLength, pattern: withoutNul },
+  additionalProperties: { type: 'string', maxLength: metadataLimits.valueLength, pattern: withoutNul },
   description: metadataDescription,
 } as const;
 
@@ -33,21 +30,8 @@ const metadataShape = {
 export const metadata = z
   .unknown()
   .superRefine((value, context) => {
-    const refuse = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      refuse('must be an object of strings');
-      return;
-    }
-    const pairs = Object.entries(value);
-    if (pairs.length > pairLimit) {
-      refuse(`must have at most ${pairLimit} pairs, has ${pairs.length}`);
-      return;
-    }
-    for (const [key, item] of pairs) {
-      const keyProblem = problemOf(key, 1, keyLimit);
-      if (keyProblem) refuse(`the key ${keyProblem}`, key);
-      const problem = typeof item === 'string' ? problemOf(item, 0, valueLimit) : 'must be a string';
-      if (problem) refuse(problem, key);
+    for (const { path, message } of metadataProblems(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
     }
   })
   .meta({ override: metadataShape }) as z.ZodType<Record<string, string>>;

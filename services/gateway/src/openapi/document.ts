@@ -8,6 +8,7 @@ import {
   webhookUrl,
   webhookUrlShape,
 } from '@rms/api';
+import { idempotencyKeyLength } from '@rms/api/rules';
 import { z } from 'zod';
 import {
   createDocument,
@@ -22,7 +23,7 @@ import { webhookCallbacks } from './webhook-callbacks.ts';
 const idempotencyKey = z
   .string()
   .optional()
-  .meta({ override: { minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
+  .meta({ override: { minLength: 1, maxLength: idempotencyKeyLength, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
   .describe(
     'A request with the same key within 24 hours returns the first response and does not repeat the operation.',
   );
