@@ -1,9 +1,11 @@
 import type { CallerLimits } from '@rms/api';
+import type { CallOptions } from '@rms/rpc';
 import type { DashboardConfig } from '../config.ts';
 import type { Backend } from '../context.ts';
-import type { TenantCall } from '../routes/endpoint.ts';
 
-type Call = Pick<TenantCall<unknown, unknown>, 'tenant' | 'context'>;
+interface Call extends Pick<CallOptions, 'context'> {
+  readonly tenant: { readonly workspaceId: string };
+}
 
 /** Returns the limits of a workspace: those of its plan. Where the plan sets none, those of the installation apply. */
 export async function readLimits(
