@@ -181,7 +181,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       expect(await copiedText(world, page)).toMatch(/^dlv_\w+$/);
       await page.getByRole('link', { name: requestId }).click();
       await page.getByText(/responded 201 after/).waitFor();
-      await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();
+      await page.getByText(/attempt 1 of dlv_\w+ to wh_\w+: status: 500 in/).waitFor();
 
       receiver.respondWith(200);
       await goTo(page, '/deliveries');
