@@ -32,8 +32,8 @@ const known = {
   }),
   listEventsOfRequest: () => ({ events: [] }),
   listDeliveries: () => ({ deliveries: [create(DeliverySchema, { id: targetId, createTime: startTime })] }),
-  listAuditEntries: ({ action }: { action: string }) => ({
-    entries: [action === '' ? entry('aud_1', 'resource.updated') : entry('aud_2', 'delivery.redelivered')],
+  listAuditEntries: ({ action }: { action?: string }) => ({
+    entries: [action === undefined ? entry('aud_1', 'resource.updated') : entry('aud_2', 'delivery.redelivered')],
   }),
   listMembers: () => ({ members: [{ userId: 'usr_1', email: 'person@example.com' }] }),
 };

@@ -6,7 +6,7 @@ import { presentTimeOf, timeOf } from '../times.ts';
 import type { Delivery, FullDelivery } from './schema.ts';
 import { delayReasons, deliveryStatuses } from './status.ts';
 
-/** Maximum total size of the copies of the event in the attempts of a delivery, in bytes. */
+/** Maximum total size of the copies of the event in a delivery, in bytes; at least two copies. */
 const maxCopiedBytes = 1024 * 1024;
 
 /** Returns the API representation of a delivery, without its attempts. */
@@ -37,7 +37,8 @@ export function deliveryDocument(delivery: Message | undefined): Delivery {
 /** Returns the API representation of a delivery with all stored attempts. */
 export function fullDeliveryDocument({ delivery, requestBody, traceId }: GetDeliveryResponse): FullDelivery {
   const body = requestBody.length === 0 ? null : Buffer.from(requestBody).toString('utf8');
-  const copies = Math.max(1, Math.floor(maxCopiedBytes / Math.max(1, requestBody.length)));
+  // One copy is `request_body`.
+  const copies = Math.max(1, Math.floor(maxCopiedBytes / Math.max(1, requestBody.length)) - 1);
   return {
     ...deliveryDocument(delivery),
     trace_id: traceId || null,
