@@ -217,11 +217,14 @@ export async function startServices() {
     setLimiterUnavailable(isUnavailable: boolean) {
       limiterUnavailable = isUnavailable;
     },
-    /** Publishes events of a single request, as the relay does. Resolves when their deliveries are stored. */
+    /**
+     * Publishes events of a single request, as the relay does, each of a resource with the event's random part in its ID.
+     * Resolves when their deliveries are stored.
+     */
     async publish(workspaceId: string, requestId: string, ...events: (string | { id: string; type: string })[]) {
-      const resourceId = `res_${'0'.repeat(26)}`;
       const records = events.map((one) => {
         const { id, type } = typeof one === 'string' ? { id: one, type: 'resource.created' } : one;
+        const resourceId = id.replace('evt_', 'res_');
         const event = create(ResourceEventSchema, {
           id,
           type,

@@ -95,7 +95,6 @@ const special: Readonly<Record<string, string>> = {
   'auth.request_counts.workspace_id': tenant('g - 1'),
   'auth.plans.name': `'plan_' || g`,
   'auth.workspaces.id': tenant('g - 1'),
-  'auth.request_counts.workspace_id': tenant('g - 1'),
   'alerts.watches.workspace_id': tenant('g - 1'),
   'alerts.rules.workspace_id': tenant('g - 1'),
   'resources.resource_counts.workspace_id': tenant('g / 30'),

@@ -13,7 +13,8 @@ const maxRatio = 8;
  */
 export function isLinear<T>(size: number, inputOf: (size: number) => T, work: (input: T) => unknown): boolean {
   const [small, large] = [inputOf(size), inputOf(4 * size)];
-  const repeats = Math.ceil(minRunMs / durationMs(small, 1));
+  let repeats = 1;
+  while (durationMs(small, repeats) < minRunMs) repeats *= 2;
   let [smallMs, largeMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let run = 1; run <= maxRuns; run += 1) {
     smallMs = Math.min(smallMs, durationMs(small, repeats));

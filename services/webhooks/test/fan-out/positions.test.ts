@@ -144,6 +144,7 @@ describe('a watcher of a feed', () => {
 
     const watching = rms.feed.watchEvents({ ...tenant, after: 1n })[Symbol.asyncIterator]();
     expect((await watching.next()).value?.event?.position).toBe(2n);
+    rms.database.breaks(['positions'], 'a feed goes back without its events');
     await rms.database.pool.query('update webhooks.feeds set last_position = 1');
     await expect(watching.next()).rejects.toMatchObject(error);
   });
