@@ -51,7 +51,7 @@ describe('rms on an installation with two workspaces', () => {
         '--status',
         'pending',
       );
-      expect(await services.json('deliveries', 'replay-status', replay.replay.id)).toMatchObject({ webhook_id: id });
+      expect(await services.json('deliveries', 'replay-status', replay.id)).toMatchObject({ webhook_id: id });
       const key = await services.createKey(workspaceId);
       expect(await services.json('keys', 'update', key.id, '--name', 'other')).toMatchObject({ name: 'other' });
       expect((await services.json('audit', '--target', key.id)).data[0]).toMatchObject({ target_id: key.id });
