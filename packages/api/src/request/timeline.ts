@@ -94,7 +94,8 @@ export async function readChangesOfRequest(
 ): Promise<readonly AuditEntryMessage[]> {
   if (!isId('req', subject.requestId)) return [];
   const { entries } = await audit.listAuditEntries({ ...subject, pageSize: maxChanges }, options);
-  return entries.reverse();
+  // An auth service of the previous release ignores `requestId`.
+  return entries.filter(({ requestId }) => requestId === subject.requestId).reverse();
 }
 
 /** Pages are bounded in bytes, so a page may have fewer deliveries than requested. */
