@@ -61,10 +61,15 @@ module.exports = {
     {
       name: 'pages-import-types-of-the-dashboard',
       comment:
-        'The pages share only the types of JSON documents with the service. Importing its code would ship it to the browser.',
+        'The pages share only the types of JSON documents and rules.ts with the services. Importing other code would ship ' +
+        'it to the browser.',
       severity: 'error',
       from: { path: '^services/dashboard/web/src/' },
-      to: { path: '^services/dashboard/src/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^(services/dashboard/src|packages/api)/',
+        pathNot: '^packages/api/src/rules\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'shared-pages-code-does-not-import-features',

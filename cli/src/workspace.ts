@@ -95,7 +95,7 @@ export async function listIn<T extends object>(
 
 /**
  * Reads the newest items of the workspace of the command, or with --all-workspaces the newest of all workspaces, up to
- * `limit`. `created_at`, `opened_at` or `at` is their time.
+ * `limit`. `created_at` or `opened_at` is their time.
  */
 export async function newestIn<T extends Timed>(
   services: Pick<Services, 'workspaces'>,
@@ -119,11 +119,10 @@ export async function newestIn<T extends Timed>(
 interface Timed {
   readonly created_at?: string | null;
   readonly opened_at?: string | null;
-  readonly at?: string | null;
 }
 
-function timeOf({ created_at, opened_at, at }: Timed): string {
-  return created_at ?? opened_at ?? at ?? '';
+function timeOf({ created_at, opened_at }: Timed): string {
+  return created_at ?? opened_at ?? '';
 }
 
 /** Adds a first column WORKSPACE to a table if the list covers all workspaces. */

@@ -1,16 +1,9 @@
+import type { Attempt, Delivery } from '@rms/api';
 import { newId } from '@rms/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { startServices, type TestServices } from './support.ts';
-
-interface DeliveryDocument {
-  id: string;
-  event_id: string;
-  status: string;
-  origin: string;
-  attempts: { status_code: number | null; error: string | null }[];
-}
 
 const { DELIVERED, FAILED, RETRYING, SKIPPED } = DeliveryStatus;
 
@@ -40,9 +33,8 @@ describe('rms deliveries', () => {
         status: 'delivered',
         origin: 'event',
         attempt_count: 1,
-        attempts: [
-          { number: 1, at: expect.any(String), status_code: 200, error: null, duration_ms: expect.any(Number) },
-        ],
+        environment: 'sandbox',
+        last_attempt: { started_at: expect.any(String), status: 200, error: null, duration_ms: expect.any(Number) },
       }),
     ]);
     expect((await json('deliveries', 'list', '--status', 'failed')).data).toEqual([]);
@@ -94,7 +86,7 @@ describe('rms deliveries', () => {
     expect(shown).toMatchObject({
       ...{ id, event_type: 'resource.created', status: 'delivered', origin: 'redelivery', next_attempt_at: null },
     });
-    expect(shown.attempts.map(({ number, status_code }: Record<string, number>) => [number, status_code])).toEqual([
+    expect(shown.attempts.map((one: Attempt) => [one.number, one.response?.status])).toEqual([
       [1, 500],
       [2, 500],
       [3, 200],
@@ -104,19 +96,18 @@ describe('rms deliveries', () => {
     const last = shown.attempts[2];
     expect(last).toMatchObject({
       error: null,
-      address: '127.0.0.1',
-      request_headers: expect.arrayContaining([
-        { name: 'content-type', value: 'application/json' },
-        { name: 'x-service-signature', value: expect.stringMatching(/^[0-9a-f]{64}$/) },
-        { name: 'webhook-id', value: shown.event_id },
-      ]),
-      response_headers: expect.arrayContaining([{ name: 'x-own', value: 'a' }]),
-      response_body: 'fine \u001b[2J',
+      remote_address: '127.0.0.1',
+      request: {
+        headers: {
+          'content-type': 'application/json',
+          'x-service-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+          'webhook-id': shown.event_id,
+        },
+      },
+      response: { headers: { 'x-own': 'a' }, body: 'fine \u001b[2J' },
     });
-    for (const part of ['dns_ms', 'connect_ms', 'first_byte_ms', 'duration_ms']) {
-      expect(last[part]).toBeGreaterThanOrEqual(0);
-    }
-    expect(last.tls_ms).toBeNull();
+    for (const part of ['dns_ms', 'connect_ms', 'first_byte_ms']) expect(last.timing[part]).toBeGreaterThanOrEqual(0);
+    expect(last.timing.tls_ms).toBe(0);
     const { stdout } = await rms('deliveries', 'show', id);
     expect(stdout).not.toContain('TLS');
     expect(stdout).toContain(`\n\n${shown.request_body}\n\n`);
@@ -163,16 +154,18 @@ describe('rms deliveries', () => {
     await json('deliveries', 'redeliver', deliveryId);
     await untilInStatus(DELIVERED, 1);
     const { attempts } = await json('deliveries', 'show', deliveryId);
-    expect(attempts.at(-2)).toMatchObject({ error: expect.stringMatching(/^connection: /), first_byte_ms: null });
-    expect(attempts.at(-1)).toMatchObject({ response_body: null, response_body_base64: bytes.toString('base64') });
+    expect(attempts.at(-2)).toMatchObject({ error: expect.stringMatching(/^connection: /), response: null });
+    expect(attempts.at(-1)).toMatchObject({
+      response: { body: bytes.toString('base64'), body_encoding: 'base64' },
+    });
     expect((await rms('deliveries', 'show', deliveryId)).stdout).toContain(`(base64) ${bytes.toString('base64')}`);
   });
 
   test('redeliver starts new attempts, and reports the result for each ID', async () => {
     const { json, rms, deliver, untilInStatus } = await setUp();
     await deliver({ count: 3, response: 500 });
-    const failed = (await json('deliveries', 'list', '--status', 'failed')).data as DeliveryDocument[];
-    expect(failed.map(({ attempts }) => attempts.map((one) => one.status_code))).toEqual(Array(3).fill([500, 500]));
+    const failed = (await json('deliveries', 'list', '--status', 'failed')).data as Delivery[];
+    expect(failed.map((one) => [one.attempt_count, one.last_attempt?.status])).toEqual(Array(3).fill([2, 500]));
     const [first = '', second = '', third = ''] = failed.map(({ id }) => id);
     receiver.respondWith(200);
     expect(await json('deliveries', 'redeliver', first)).toMatchObject({ id: first, origin: 'redelivery' });
@@ -180,7 +173,7 @@ describe('rms deliveries', () => {
     const several = await rms('deliveries', 'redeliver', second, 'dlv_none', third, '--json');
     expect(several).toMatchObject({ code: 1, stderr: 'rms: There is no delivery "dlv_none".\n' });
     const { data, failed: refused } = JSON.parse(several.stdout);
-    expect(data.map(({ id }: DeliveryDocument) => id)).toEqual([second, third]);
+    expect(data.map(({ id }: Delivery) => id)).toEqual([second, third]);
     expect(refused).toEqual([{ id: 'dlv_none', error: 'There is no delivery "dlv_none".' }]);
     await untilInStatus(DELIVERED, 3);
   });
@@ -190,8 +183,8 @@ describe('rms deliveries', () => {
     await deliver({ count: 2, response: 500 });
     receiver.respondWith(200);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since'];
-    const none = { count: 0, count_is_minimum: false, duration_seconds: 0, dry_run: true, replay: null };
-    const dry = { count: 2, count_is_minimum: false, duration_seconds: 2, dry_run: true, replay: null };
+    const none = { matching: 0, matching_is_minimum: false, estimated_seconds: 0 };
+    const dry = { matching: 2, matching_is_minimum: false, estimated_seconds: 2 };
     expect(await json(...replay, '1h', '--dry-run', '--rate', '1')).toEqual(dry);
     expect((await rms(...replay, '1h', '--dry-run', '--rate', '1')).stdout).toBe(
       '2 deliveries would be redelivered in 2 s\n',
@@ -200,16 +193,16 @@ describe('rms deliveries', () => {
     expect(await json(...replay, '1h', '--status', 'skipped', '--status', 'delivered', '--dry-run')).toEqual(none);
     expect(await json(...replay, '1h', '--event-type', 'resource.deleted', '--dry-run')).toEqual(none);
     const inAMinute = new Date(Date.now() + 60_000).toISOString();
-    expect(await json(...replay, inAMinute)).toMatchObject({ count: 0, dry_run: false });
+    expect(await json(...replay, inAMinute)).toMatchObject({ type: 'replay', sent: 0 });
 
     const started = await json(...replay, '1h');
-    expect(started).toMatchObject({ count: 2, dry_run: false, replay: { total: 2, per_second: 100, webhook_id: id } });
+    expect(started).toMatchObject({ environment: 'sandbox', matching: 2, rate_per_second: 100, webhook_id: id });
     await untilInStatus(DELIVERED, 2);
     const { data } = await json('deliveries', 'list');
-    expect(data.map(({ origin }: DeliveryDocument) => origin)).toEqual([started.replay.id, started.replay.id]);
+    expect(data.map(({ origin }: Delivery) => origin)).toEqual([started.id, started.id]);
     const all = await json(...replay, '1h', '--status', 'delivered', '--wait');
-    expect(all.replay).toMatchObject({ status: 'done', total: 2, replayed: 2 });
-    expect(await json('deliveries', 'replay-status', all.replay.id)).toEqual(all.replay);
+    expect(all).toMatchObject({ status: 'done', matching: 2, sent: 2 });
+    expect(await json('deliveries', 'replay-status', all.id)).toEqual(all);
   });
 
   test('replay redelivers deliveries in any status, by default including retrying ones', async () => {
@@ -220,11 +213,11 @@ describe('rms deliveries', () => {
     await untilInStatus(RETRYING, 1);
     const replay = ['deliveries', 'replay', '--webhook', id, '--since', '1h'];
     expect(await json(...replay, '--dry-run', '--status', 'pending', 'delivered', 'failed')).toMatchObject({
-      count: 0,
+      matching: 0,
     });
-    expect(await json(...replay, '--dry-run', '--status', 'retrying')).toMatchObject({ count: 1 });
+    expect(await json(...replay, '--dry-run', '--status', 'retrying')).toMatchObject({ matching: 1 });
     receiver.respondWith(200);
-    expect(await json(...replay)).toMatchObject({ count: 1 });
+    expect(await json(...replay)).toMatchObject({ matching: 1 });
     await untilInStatus(DELIVERED, 1);
   });
 
@@ -245,16 +238,16 @@ describe('rms deliveries', () => {
     // At one per second, it is far from complete when it is canceled.
     await deliver({ count: 90 });
     const slowly = ['--since', '1h', '--rate', '1', '--status', 'delivered'];
-    const { replay: started } = await json('deliveries', 'replay', '--webhook', id, ...slowly);
+    const started = await json('deliveries', 'replay', '--webhook', id, ...slowly);
     const canceled = await json('deliveries', 'replay-cancel', started.id);
-    expect(canceled).toMatchObject({ id: started.id, status: 'canceled', total: 90 });
-    expect(canceled.replayed).toBeLessThan(90);
+    expect(canceled).toMatchObject({ id: started.id, status: 'canceled', matching: 90 });
+    expect(canceled.sent).toBeLessThan(90);
     expect(await json('deliveries', 'replay-status', started.id)).toEqual(canceled);
     const { stdout } = await rms('deliveries', 'replay-status', started.id);
-    expect(stdout).toBe(`${started.id} is canceled: ${canceled.replayed} of 90 redelivered\n`);
+    expect(stdout).toBe(`${started.id} is canceled: ${canceled.sent} of 90 redelivered\n`);
     const { data } = await json('deliveries', 'list');
-    const again = data.filter(({ origin }: DeliveryDocument) => origin === started.id);
-    expect(again).toHaveLength(canceled.replayed);
+    const again = data.filter(({ origin }: Delivery) => origin === started.id);
+    expect(again).toHaveLength(canceled.sent);
   });
 
   test.each([

@@ -89,10 +89,11 @@ describe('rms plans and rms audit', () => {
       expect.objectContaining({ action: 'key.revoked', target_id: first.id }),
       {
         id: expect.stringMatching(/^aud_/),
-        at: expect.stringMatching(/Z$/),
+        type: 'audit_entry',
+        created_at: expect.stringMatching(/Z$/),
         actor: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
         actor_name: null,
-        address: null,
+        client_ip: null,
         request_id: expect.stringMatching(/^req_/),
         environment: 'sandbox',
         action: 'key.created',

@@ -53,7 +53,7 @@ describe('rms on an installation with two workspaces', () => {
         '--status',
         'pending',
       );
-      expect(await services.json('deliveries', 'replay-status', replay.replay.id)).toMatchObject({ webhook_id: id });
+      expect(await services.json('deliveries', 'replay-status', replay.id)).toMatchObject({ webhook_id: id });
       const key = await services.createKey(workspaceId);
       expect(await services.json('keys', 'update', key.id, '--name', 'other')).toMatchObject({ name: 'other' });
       expect((await services.json('audit', '--target', key.id)).data[0]).toMatchObject({ target_id: key.id });
@@ -120,13 +120,12 @@ describe('rms on an installation with two workspaces', () => {
     const { id } = await services.createKey(first.workspaceId);
     const [created] = (await services.json('audit', '--target', id)).data;
     const traced = await services.json('trace', created.request_id);
-    expect(traced.changes).toMatchObject([{ action: 'key.created', target_id: id }]);
-    const what = `key.created "k" (${id}) by ${created.actor}: name: none → k; scope: none → read`;
-    expect(traced.timeline).toEqual([{ at: created.at, what }]);
+    expect(traced.audit_entries).toMatchObject([{ action: 'key.created', target_id: id }]);
+    const text = `key.created "k" (${id}) by ${created.actor}: name: none → k; scope: none → read`;
+    expect(traced.steps).toMatchObject([{ at: created.created_at, text }]);
     receiver.respondWith(200);
-    const { request_headers: headers } = await services.json('webhooks', 'test', second.id);
-    const requestId = headers.find(({ name }: { name: string }) => name === 'x-request-id').value;
-    expect((await services.json('trace', requestId)).changes).toMatchObject([
+    const { request } = await services.json('webhooks', 'test', second.id);
+    expect((await services.json('trace', request.headers['x-request-id'])).audit_entries).toMatchObject([
       { action: 'webhook.tested', target_id: second.id },
     ]);
   });

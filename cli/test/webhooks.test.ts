@@ -2,16 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Delivery } from '@rms/api';
 import { newId } from '@rms/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';
 import { startServices, type TestServices } from './support.ts';
-
-interface DeliveryDocument {
-  event_id: string;
-}
 
 describe('rms webhooks and trace', () => {
   let services: TestServices;
@@ -233,15 +230,12 @@ describe('rms webhooks and trace', () => {
     const { id, json, rms } = await setUp();
     receiver.respondWith((_, response) => void response.writeHead(200, { 'x-own': 'a' }).end('fine \u001b[2J\u009b2J'));
     expect(await json('webhooks', 'test', id)).toMatchObject({
-      status_code: 200,
       error: null,
       duration_ms: expect.any(Number),
-      first_byte_ms: expect.any(Number),
-      address: '127.0.0.1',
-      request_headers: expect.arrayContaining([{ name: 'content-type', value: 'application/json' }]),
-      response_headers: expect.arrayContaining([{ name: 'x-own', value: 'a' }]),
-      response_body: 'fine \u001b[2J\u009b2J',
-      url: receiver.url,
+      timing: { first_byte_ms: expect.any(Number) },
+      remote_address: '127.0.0.1',
+      request: { url: receiver.url, headers: { 'content-type': 'application/json' } },
+      response: { status: 200, headers: { 'x-own': 'a' }, body: 'fine \u001b[2J\u009b2J' },
     });
     const { stdout } = await rms('webhooks', 'test', id, '--event-type', 'resource.deleted');
     const { body } = receiver.requests.at(-1) ?? {};
@@ -254,12 +248,15 @@ describe('rms webhooks and trace', () => {
 
   test('a test is in the delivery log, alone or left out with --test and --no-test', async () => {
     const { id, json, rms } = await setUp();
-    const { delivery_id: deliveryId, request_body: body } = await json('webhooks', 'test', id);
+    const { delivery_id: deliveryId, request } = await json('webhooks', 'test', id);
     const listed = async (option: string) =>
       (await json('deliveries', 'list', '--webhook', id, option)).data.map(({ id: one }: { id: string }) => one);
     expect(await listed('--test')).toEqual([deliveryId]);
     expect(await listed('--no-test')).not.toContain(deliveryId);
-    expect(await json('deliveries', 'show', deliveryId)).toMatchObject({ origin: 'test', request_body: body });
+    expect(await json('deliveries', 'show', deliveryId)).toMatchObject({
+      origin: 'test',
+      request_body: request.body,
+    });
     expect(await rms('deliveries', 'redeliver', deliveryId)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('A test delivery cannot be redelivered.'),
@@ -277,7 +274,7 @@ describe('rms webhooks and trace', () => {
     expect(refused.stdout).toContain('out of order');
     const { code, stdout } = await rms('webhooks', 'test', id, '--json');
     expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ data: { status_code: 503, response_body: 'out of order' } });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { response: { status: 503, body: 'out of order' } } });
     receiver.respondWith((_, response) => void response.destroy());
     expect(await rms('webhooks', 'test', id)).toMatchObject({ code: 1, stderr: expect.stringContaining('connection') });
   });
@@ -287,8 +284,8 @@ describe('rms webhooks and trace', () => {
     const { events, requestId } = await deliver({ count: 5, response: 500 });
     const traced = await json('trace', requestId);
     expect(traced.request_id).toBe(requestId);
-    expect(traced.deliveries.map((one: DeliveryDocument) => one.event_id)).toEqual(events);
-    const times = traced.timeline.map(({ at }: { at: string }) => at);
+    expect(traced.deliveries.map((one: Delivery) => one.event_id).sort()).toEqual([...events].sort());
+    const times = traced.steps.map(({ at }: { at: string }) => at);
     // Each event is committed, consumed and delivered, with two attempts.
     expect(times).toHaveLength(25);
     expect(times).toEqual([...times].sort());
@@ -296,8 +293,8 @@ describe('rms webhooks and trace', () => {
     await disable();
     const skipped = newId('req');
     await services.publish(workspaceId, skipped, newId('evt'));
-    const timeline = (await json('trace', skipped)).timeline.map(({ what }: { what: string }) => what);
-    expect(timeline.at(-1)).toMatch(/skipped because the webhook was disabled$/);
+    const steps = (await json('trace', skipped)).steps.map(({ text }: { text: string }) => text);
+    expect(steps.at(-1)).toMatch(/skipped because the webhook was disabled$/);
     expect(await rms('trace', 'req_other')).toMatchObject({
       code: 1,
       stdout: '',

@@ -2,20 +2,19 @@
 // only by the benchmark of the cost of those checks. It differs from the real gateway only in `admit`.
 
 import { create } from '@bufbuild/protobuf';
+import { createBackend, endpoints } from '@rms/api';
 import { parseCidrs } from '@rms/cidr';
 import { Environment, PrincipalSchema, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { readSettings } from '@rms/settings';
 import { BodyBudget } from '../../packages/http/src/body-budget.ts';
 import { listen } from '../../packages/http/src/listener.ts';
 import { createApp } from '../../services/gateway/src/app.ts';
-import { createBackend } from '../../services/gateway/src/backend/backend.ts';
 import type { Caller } from '../../services/gateway/src/checks/principals.ts';
 import { readGatewayConfig } from '../../services/gateway/src/config.ts';
 import { createGatewayContext } from '../../services/gateway/src/context.ts';
 import { createRequestMetrics } from '../../services/gateway/src/http/request-metrics.ts';
 import { createProbes } from '../../services/gateway/src/probes.ts';
 import { RequestLog } from '../../services/gateway/src/requests/request-log.ts';
-import { endpoints } from '../../services/gateway/src/routes/endpoints.ts';
 
 const settings = readSettings(process.env);
 const config = readGatewayConfig(settings);
@@ -40,7 +39,7 @@ const handle = createApp({
   environment: 'live',
   config,
   admit: async () => caller,
-  backend: createBackend(resources, { ...clients, keys }),
+  backend: createBackend(resources, { ...clients, keys, members: undefined }, true),
   probes: createProbes(context),
   countRequest: createRequestMetrics(context.metrics).countRequests('live', paths),
   requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),

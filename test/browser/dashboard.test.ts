@@ -171,7 +171,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
 
       const created = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name: script }) });
       const requestId = created.headers.get('X-Request-ID') ?? '';
-      await goTo(page, '/deliveries?status=failed&live=1&test=0');
+      await goTo(page, '/deliveries?status=failed&live=1&test=false');
       await page.getByRole('link', { name: 'resource.created' }).click();
       // Response bodies of endpoints are shown as text only.
       await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();
@@ -181,7 +181,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       expect(await copiedText(world, page)).toMatch(/^dlv_\w+$/);
       await page.getByRole('link', { name: requestId }).click();
       await page.getByText(/responded 201 after/).waitFor();
-      await page.getByText(/attempt 1 to wh_\w+: 500 in/).waitFor();
+      await page.getByText(/attempt 1 of dlv_\w+ to wh_\w+: status: 500 in/).waitFor();
 
       receiver.respondWith(200);
       await goTo(page, '/deliveries');

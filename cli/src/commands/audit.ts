@@ -1,10 +1,11 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { AuditEntry } from '@rms/api';
+import { actorText, auditEntryDocument, changesText, targetText } from '@rms/api/audit-entry/document';
 import { RmsError } from '@rms/errors';
 import type { Environment } from '@rms/tenant';
 import { toEnvironmentMessage } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
-import { actorText, changesText, type EntryDocument, entryDocument, targetText } from '../audit.ts';
 import { withServices } from '../connect.ts';
 import { type Pages, takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
@@ -43,7 +44,7 @@ export function define(audit: Command): void {
     .action((options: Options) =>
       withServices(['workspaces', 'audit', 'lookup', 'webhooksLookup'], async (services) => {
         const read = (workspaceId: string) => listEntries(services, workspaceId, options);
-        const { found: data, more }: Pages<Listed<EntryDocument>> = options.installation
+        const { found: data, more }: Pages<Listed<AuditEntry>> = options.installation
           ? await read('')
           : await alsoDeleted(services, await withTarget(services, options), options.limit, read);
         print(options, { data }, () =>
@@ -53,7 +54,7 @@ export function define(audit: Command): void {
               ['TIME', 'ACTOR', 'ADDRESS', 'REQUEST', 'ACTION', 'TARGET', 'CHANGES'],
               data,
               data.map((one) => [
-                ...[one.at ?? '', actorText(one), one.address ?? '', one.request_id ?? ''],
+                ...[one.created_at, actorText(one), one.client_ip ?? '', one.request_id ?? ''],
                 ...[one.action, targetText(one), changesText(one)],
               ]),
             ),
@@ -69,8 +70,8 @@ async function alsoDeleted(
   services: Pick<Services, 'workspaces'>,
   options: WorkspaceOptions,
   limit: number,
-  read: (workspaceId: string) => Promise<Pages<EntryDocument>>,
-): Promise<Pages<Listed<EntryDocument>>> {
+  read: (workspaceId: string) => Promise<Pages<AuditEntry>>,
+): Promise<Pages<Listed<AuditEntry>>> {
   try {
     return await newestIn(services, options, limit, read);
   } catch (error) {
@@ -101,7 +102,7 @@ async function listEntries(
   services: Pick<Services, 'audit'>,
   workspaceId: string,
   options: Options,
-): Promise<Pages<EntryDocument>> {
+): Promise<Pages<AuditEntry>> {
   const filter = {
     workspaceId,
     targetId: options.target ?? '',
@@ -113,6 +114,6 @@ async function listEntries(
   };
   return takePages(options.limit, async (page) => {
     const { entries: items, nextPageToken } = await services.audit.listAuditEntries({ ...filter, ...page });
-    return { items: items.map(entryDocument), nextPageToken };
+    return { items: items.map(auditEntryDocument), nextPageToken };
   });
 }

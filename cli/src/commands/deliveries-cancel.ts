@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { deliveryDocument } from '../deliveries.ts';
+import { listedDelivery } from '../deliveries.ts';
 import { print } from '../print.ts';
 import { type WorkspaceOptions, workspaceWith } from '../workspace.ts';
 
@@ -14,7 +14,7 @@ export function deliveriesCancelCommand(): Command {
       withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { delivery } = await services.deliveries.cancelDelivery({ workspaceId, id });
-        if (delivery) print(options, deliveryDocument(delivery), () => `Canceled ${id}.`);
+        if (delivery) print(options, listedDelivery(delivery), () => `Canceled ${id}.`);
       }),
     );
 }

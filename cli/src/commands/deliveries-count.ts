@@ -1,4 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Delivery } from '@rms/api';
+import { deliveryStatuses } from '@rms/api/delivery/status';
 import {
   type CountDeliveriesResponse,
   type DeliveryGroup,
@@ -9,7 +11,6 @@ import { fromEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { allWorkspacesOption, pointInTime, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
 import { note, print, table } from '../print.ts';
 import { type WorkspaceOptions, workspaceOf } from '../workspace.ts';
 
@@ -18,7 +19,7 @@ type Grouping = (typeof groupings.names)[number];
 
 interface Options extends WorkspaceOptions {
   by: Grouping;
-  status?: DeliveryStatusName[];
+  status?: Delivery['status'][];
   since?: Date;
   until?: Date;
   json?: boolean;

@@ -1,15 +1,11 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Delivery } from '@rms/api';
+import { deliveryStatuses } from '@rms/api/delivery/status';
 import { Command, Option } from 'commander';
 import { allWorkspacesOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import {
-  type DeliveryStatusName,
-  deliveryDocument,
-  deliveryStatuses,
-  deliveryStatusText,
-  listDeliveries,
-} from '../deliveries.ts';
+import { deliveryStatusText, listDeliveries, listedDelivery } from '../deliveries.ts';
 import type { Pages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import type { Services } from '../services.ts';
@@ -17,7 +13,7 @@ import { type Listed, newestIn, type WorkspaceOptions, withWorkspaces, workspace
 
 interface Options extends WorkspaceOptions {
   webhook?: string;
-  status?: DeliveryStatusName[];
+  status?: Delivery['status'][];
   eventType?: string;
   resource?: string;
   requestId?: string;
@@ -30,7 +26,7 @@ interface Options extends WorkspaceOptions {
 
 export function deliveriesListCommand(): Command {
   return new Command('list')
-    .description('list deliveries of both environments with their attempts, newest first')
+    .description('list deliveries of both environments, newest first')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .addOption(new Option('--status <status...>', 'only deliveries in these statuses').choices(deliveryStatuses.names))
     .option('--event-type <type>', 'only events of this type')
@@ -48,7 +44,7 @@ export function deliveriesListCommand(): Command {
         const { webhook, limit } = options;
         const read = async (workspaceId: string) => {
           const { found, more } = await listDeliveries(services, filterOf(workspaceId, options), limit);
-          return { found: found.map(deliveryDocument), more };
+          return { found: found.map(listedDelivery), more };
         };
         const { found: data, more } =
           webhook === undefined || options.allWorkspaces
@@ -61,11 +57,10 @@ export function deliveriesListCommand(): Command {
               ['ID', 'EVENT', 'WEBHOOK', 'STATUS', 'ORIGIN', 'CREATED', 'ATTEMPTS', 'LAST RESULT'],
               data,
               data.map((delivery) => {
-                const { id, event_type, webhook_id, origin, created_at, attempt_count, attempts } = delivery;
+                const { id, event_type, webhook_id, origin, created_at, attempt_count, last_attempt: last } = delivery;
                 const status = deliveryStatusText(delivery);
-                const last = attempts.at(-1);
                 const response = last ? responseText(last) : '';
-                return [id, event_type, webhook_id, status, origin, created_at ?? '', `${attempt_count}`, response];
+                return [id, event_type, webhook_id, status, origin, created_at, `${attempt_count}`, response];
               }),
             ),
           ),
@@ -80,8 +75,8 @@ async function deliveriesTo(
   id: string,
   services: Pick<Services, 'workspaces' | 'webhooks' | 'webhooksLookup'>,
   options: WorkspaceOptions,
-  read: (workspaceId: string) => Promise<Pages<ReturnType<typeof deliveryDocument>>>,
-): Promise<Pages<Listed<ReturnType<typeof deliveryDocument>>>> {
+  read: (workspaceId: string) => Promise<Pages<ReturnType<typeof listedDelivery>>>,
+): Promise<Pages<Listed<ReturnType<typeof listedDelivery>>>> {
   const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
   const pages = await read(workspaceId);
   // Deliveries outlive their webhook. This call detects a mistyped ID.

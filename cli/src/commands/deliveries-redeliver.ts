@@ -2,7 +2,7 @@ import { RmsError } from '@rms/errors';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { deliveryDocument } from '../deliveries.ts';
+import { listedDelivery } from '../deliveries.ts';
 import { describeFailure } from '../failure.ts';
 import { print } from '../print.ts';
 import type { Services } from '../services.ts';
@@ -32,12 +32,12 @@ async function redeliver(
   workspaceWithId: (id: string) => Promise<string>,
   ids: readonly string[],
 ) {
-  const redelivered: ReturnType<typeof deliveryDocument>[] = [];
+  const redelivered: ReturnType<typeof listedDelivery>[] = [];
   const failed: { id: string; error: string }[] = [];
   for (const [i, id] of ids.entries()) {
     try {
       const { delivery } = await deliveries.redeliverDelivery({ workspaceId: await workspaceWithId(id), id });
-      if (delivery) redelivered.push(deliveryDocument(delivery));
+      if (delivery) redelivered.push(listedDelivery(delivery));
     } catch (error) {
       const isOfThisOne = error instanceof RmsError && (error.code === 'not_found' || error.code === 'conflict');
       if (!isOfThisOne && ids.length === 1) throw error;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { replayDocument, replayText } from '../replays.ts';
+import { replayText, shownReplay } from '../replays.ts';
 import type { Services } from '../services.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -36,7 +36,7 @@ function replayCommand(name: string, about: string, call: Call): Command {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { replay } = await call(services, { workspaceId, id });
         if (!replay) return;
-        const document = replayDocument(replay);
+        const document = shownReplay(replay);
         print(options, document, () => replayText(document));
       }),
     );

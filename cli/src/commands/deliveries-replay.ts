@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Delivery } from '@rms/api';
+import { deliveryStatuses } from '@rms/api/delivery/status';
+import { estimateDocument } from '@rms/api/replay/document';
 import { type Replay, ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { Command, Option } from 'commander';
 import { pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { type DeliveryStatusName, deliveryStatuses } from '../deliveries.ts';
 import { note, print } from '../print.ts';
-import { estimateDocument, estimateText, replayDocument, replayText } from '../replays.ts';
+import { estimateText, replayText, shownReplay } from '../replays.ts';
 import type { Services } from '../services.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -14,7 +16,7 @@ interface Options {
   webhook: string;
   since: Date;
   until?: Date;
-  status?: DeliveryStatusName[];
+  status?: Delivery['status'][];
   eventType?: string;
   rate?: number;
   dryRun?: boolean;
@@ -57,13 +59,14 @@ export function deliveriesReplayCommand(): Command {
           perSecond: options.rate ?? 0,
           dryRun,
         });
-        const estimate = estimateDocument(response);
-        const started = response.replay;
-        const replay = started && options.wait ? await waitFor(services, workspaceId, started, options) : started;
-        const shown = replay ? replayDocument(replay) : null;
-        print(options, { ...estimate, dry_run: dryRun, replay: shown }, () =>
-          shown ? replayText(shown) : estimateText(estimate),
-        );
+        const { replay: started } = response;
+        if (!started) {
+          const estimate = estimateDocument(response);
+          print(options, estimate, () => estimateText(estimate));
+          return;
+        }
+        const replay = shownReplay(options.wait ? await waitFor(services, workspaceId, started, options) : started);
+        print(options, replay, () => replayText(replay));
       }),
     );
 }
@@ -79,7 +82,7 @@ async function waitFor(
   let replay = started;
   try {
     while (replay.status === ReplayStatus.RUNNING) {
-      if (!json) note(replayText(replayDocument(replay)));
+      if (!json) note(replayText(shownReplay(replay)));
       await delay(pollEveryMs);
       replay = (await deliveries.getReplay({ workspaceId, id })).replay ?? replay;
     }

@@ -1,8 +1,10 @@
+import { fullDeliveryDocument } from '@rms/api/delivery/document';
+import { fromEnvironmentMessage } from '@rms/tenant';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { describeAttempt, fullAttemptDocument, missingBefore } from '../attempts.ts';
+import { describeAttempt, missingBefore } from '../attempts.ts';
 import { withServices } from '../connect.ts';
-import { delayText, deliveryHeadDocument } from '../deliveries.ts';
+import { delayText } from '../deliveries.ts';
 import { fields, print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -14,19 +16,19 @@ export function deliveriesShowCommand(): Command {
     .action((id: string, options: { workspace?: string; json?: boolean }) =>
       withServices(['workspaces', 'deliveries', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { delivery, requestBody, traceId } = await services.deliveries.getDelivery({ workspaceId, id });
-        if (!delivery) return;
-        const head = { ...deliveryHeadDocument(delivery), trace_id: traceId || null };
-        const body = Buffer.from(requestBody).toString('utf8') || null;
-        const attempts = delivery.attempts.map(fullAttemptDocument);
-        print(options, { ...head, request_body: body, attempts }, () => {
+        const found = await services.deliveries.getDelivery({ workspaceId, id });
+        if (!found.delivery) return;
+        const environment = fromEnvironmentMessage(found.delivery.environment);
+        const document = { environment, ...fullDeliveryDocument(found) };
+        print(options, document, () => {
+          const { attempts, request_body: body, last_attempt: _, type: __, ...head } = document;
           const shown = { ...head, delay_reason: delayText(head.delay_reason) };
           const known = Object.entries(shown).flatMap(([name, value]): [string, string][] =>
             value ? [[name.replaceAll('_', ' '), `${value}`]] : [],
           );
           const each = attempts.flatMap((one, i) => [
             ...missingBefore(one.number, attempts[i - 1]?.number ?? 0),
-            `attempt ${one.number} at ${one.at}: ${describeAttempt(one)}`,
+            `attempt ${one.number} at ${one.started_at}: ${describeAttempt(one)}`,
           ]);
           return [fields(known), body ?? '(the body was erased)', ...each].join('\n\n');
         });

@@ -1,7 +1,8 @@
+import { testAttemptDocument } from '@rms/api/attempt/document';
 import { eventTypes } from '@rms/webhook-events';
 import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { describeAttempt, fullAttemptDocument, responseText } from '../attempts.ts';
+import { describeAttempt, responseText } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
@@ -20,20 +21,23 @@ export function webhooksTestCommand(): Command {
     .action((id: string, options: { eventType?: string; workspace?: string; json?: boolean }) =>
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { attempt, url, requestBody, deliveryId } = await services.webhooks.testWebhook({
+        const response = await services.webhooks.testWebhook({
           workspaceId,
           id,
           eventType: options.eventType ?? '',
         });
-        if (!attempt) return;
-        const document = { delivery_id: deliveryId, ...fullAttemptDocument(attempt), url, request_body: requestBody };
+        if (!response.attempt) return;
+        const document = testAttemptDocument(response.attempt, response);
+        const { url, body } = document.request;
+        const { error } = document;
+        const status = document.response?.status || null;
         print(
           options,
           document,
-          () => `Delivery ${deliveryId}\nPOST ${url}\n${requestBody}\n\n${describeAttempt(document)}`,
+          () => `Delivery ${document.delivery_id}\nPOST ${url}\n${body}\n\n${describeAttempt(document)}`,
         );
-        if (document.error !== null || document.status_code !== 200) {
-          throw new Error(`The endpoint did not accept the event: ${responseText(document)}.`);
+        if (error !== null || status !== 200) {
+          throw new Error(`The endpoint did not accept the event: ${responseText({ status, error })}.`);
         }
       }),
     );

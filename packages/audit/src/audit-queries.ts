@@ -1,5 +1,5 @@
 import type { PageStart, Queryable } from '@rms/db';
-import { newId } from '@rms/ids';
+import { firstId, idTime, newId } from '@rms/ids';
 import type { Environment } from '@rms/tenant';
 import { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
 import type { FieldChange } from './field-change.ts';
@@ -57,6 +57,8 @@ export interface AuditFilter {
   /** Leaves out the entries that concern both environments. */
   readonly ownEnvironmentOnly?: boolean;
   readonly actor?: string;
+  /** Only entries of this request, which must have an ID that this service has created. */
+  readonly requestId?: string;
   readonly since: Date | undefined;
   /** Exclusive. */
   readonly until?: Date | undefined;
@@ -83,8 +85,19 @@ interface EntryRow {
 /** Maximum number of entries that a list reads. Bounds the cost of a filter that few entries match. */
 const maxRowsRead = 10_000;
 
+/** An entry is written while its request runs. Margins for differences between clocks. */
+const beforeRequestMs = 60_000;
+const afterRequestMs = 3_600_000;
+
+/** Returns bounds of the IDs of the entries of a request: the first, and the first that is too late. */
+function boundsOf(requestId: string): [first: string | null, end: string | null] {
+  if (requestId === '') return [null, null];
+  const atMs = idTime(requestId);
+  return [firstId('aud', atMs - beforeRequestMs), firstId('aud', atMs + afterRequestMs)];
+}
+
 /**
- * Selects the entries of a workspace and of targets after or before an entry; uses parameters 1 to 4. Callers append
+ * Selects the entries of a workspace and of targets after or before an entry; uses parameters 1 to 6. Callers append
  * their row limits as subqueries: the planner does not know the values of subqueries, so it reads the index in order
  * instead of sorting the log.
  */
@@ -96,6 +109,8 @@ function inOrder(start: PageStart | undefined): string {
           and ($2 = '' or target_id = $2)
           and (cardinality($3::text[]) = 0 or target_id = any($3))
           and ($4::text is null or id ${backwards ? '>' : '<'} $4)
+          and ($5::text is null or id >= $5)
+          and ($6::text is null or id < $6)
         order by id ${backwards ? 'asc' : 'desc'}`;
 }
 
@@ -105,6 +120,7 @@ function inOrder(start: PageStart | undefined): string {
  */
 export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditEntry[]> {
   const { workspaceId, targetId, targetIds = [], action, environment, actor, since, until, start, limit } = filter;
+  const { requestId = '' } = filter;
   const backwards = start?.direction === 'before';
   const result = await db.query<EntryRow>(
     `select * from (
@@ -114,15 +130,16 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
               target_id, target_name, changes, details
          ${inOrder(start)} limit (select ${maxRowsRead})
      ) as read
-      where ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
-        and ($6::timestamptz is null or created_at >= $6)
-        and ($7::timestamptz is null or created_at < $7)
-        and ($8 = '' or environment in ($8, ''))
-        and (not $11::boolean or environment <> '')
-        and ($9 = '' or actor = $9)
-      order by id ${backwards ? 'asc' : 'desc'} limit $10`,
+      where ($7 = '' or action = $7 or (right($7, 1) = '.' and starts_with(action, $7)))
+        and ($8::timestamptz is null or created_at >= $8)
+        and ($9::timestamptz is null or created_at < $9)
+        and ($10 = '' or environment in ($10, ''))
+        and (not $13::boolean or environment <> '')
+        and ($11 = '' or actor = $11)
+        and ($14 = '' or request_id = $14)
+      order by id ${backwards ? 'asc' : 'desc'} limit $12`,
     [
-      ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null],
+      ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null, ...boundsOf(requestId)],
       ...[
         action,
         since ?? null,
@@ -131,6 +148,7 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
         actor ?? '',
         limit,
         filter.ownEnvironmentOnly ?? false,
+        requestId,
       ],
     ],
   );
@@ -155,11 +173,11 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
 /** Returns the ID of the last entry that {@link listAudit} reads; undefined if it reads all entries. */
 export async function lastAuditRead(
   db: Queryable,
-  { workspaceId, targetId, targetIds = [], start }: AuditFilter,
+  { workspaceId, targetId, targetIds = [], requestId = '', start }: AuditFilter,
 ): Promise<string | undefined> {
   const { rows } = await db.query<{ id: string }>(
     `select id ${inOrder(start)} offset (select ${maxRowsRead - 1}) limit 1`,
-    [workspaceId, targetId, targetIds, start?.keys[0] ?? null],
+    [workspaceId, targetId, targetIds, start?.keys[0] ?? null, ...boundsOf(requestId)],
   );
   return rows[0]?.id;
 }

@@ -1,6 +1,6 @@
 import { type FieldChange, type FieldValue, secretValue } from './field-change.ts';
 
-export type { FieldChange };
+export type { FieldChange, FieldValue };
 
 /** Returns a change as text: "url: https://a → https://b", "password: changed". */
 export function changeText({ field, before, after }: FieldChange): string {

@@ -1,3 +1,4 @@
+import { firstId, newId } from '@rms/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import {
   type AuditOrigin,
@@ -41,6 +42,24 @@ describe('The audit log', () => {
     ]);
     const [installation] = await listAudit(database.pool, { ...everything, workspaceId: '' });
     expect(installation).toMatchObject({ targetId: 'gold', environment: undefined, actor: 'operator:alice@laptop' });
+  });
+
+  test('lists the entries of a request, also behind 10,000 newer ones', async () => {
+    const workspaceId = 'ws_request';
+    const requestId = newId('req');
+    const entry = { workspaceId, target, action: 'key.created', changes } as const;
+    await appendAudit(database.pool, { ...origin, requestId }, [entry]);
+    await appendAudit(database.pool, { ...origin, requestId: newId('req') }, [entry]);
+    await database.pool.query(
+      `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
+       select $1, '', $2 || lpad(g::text, 16, '0'), 'system', '', '', 'plan.set', 'gold', '{}'
+         from generate_series(1, 10000) g`,
+      [workspaceId, firstId('aud', Date.now() + 7_200_000)],
+    );
+    const found = await listAudit(database.pool, { ...everything, workspaceId, requestId });
+    expect(found).toMatchObject([{ action: 'key.created', requestId }]);
+    const later = newId('req', Date.now() + 7_200_000);
+    expect(await listAudit(database.pool, { ...everything, workspaceId, requestId: later })).toEqual([]);
   });
 
   test('has no entry for a change that changed nothing', async () => {

@@ -7,6 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { idempotencyKeyProblem } from '@rms/api/rules';
 import { inCall } from '@rms/async';
 import { inTransaction, type Pool, type Queryable } from '@rms/db';
 import { RmsError } from '@rms/errors';
@@ -160,8 +161,8 @@ export function createIdempotency(parts: {
 
 /** Returns the primary key and fingerprint of a request's record. Throws `invalid_request` if its key is invalid. */
 function recordOf({ tenant, operation, key, content }: IdempotentRequest) {
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    const message = 'must be 1 to 255 printable ASCII characters';
+  const message = idempotencyKeyProblem(key);
+  if (message !== undefined) {
     throw new RmsError('invalid_request', { details: [{ field: 'Idempotency-Key', message }] });
   }
   const { workspaceId, environment } = tenant();

@@ -60,7 +60,7 @@ describe('Alerts', () => {
     expect(text).toContain(`Webhook: ${webhookUrl} (${webhookId})`);
     expect(text).toContain('the alert rule “Consecutive webhook failures” of Acme & Söhne (live)');
     expect(text).toContain(
-      `https://dashboard.example.com/w/${tenant.workspaceId}/live/deliveries?webhook=${webhookId}&status=failed,retrying&test=0`,
+      `https://dashboard.example.com/w/${tenant.workspaceId}/live/deliveries?webhook=${webhookId}&status=failed,retrying&test=false`,
     );
     // The lines of an email are short.
     expect(text.replace(/\s+/g, ' ')).toContain(

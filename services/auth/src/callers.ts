@@ -83,6 +83,7 @@ export const callers: Callers = {
       revokeKey,
       getWorkspace,
       RequestsService.method.listRequests,
+      RequestsService.method.searchRequests,
       RequestsService.method.batchReportRequests,
       AuditService.method.listAuditEntries,
     ),

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { type Admitted, type Endpoint as ApiEndpoint, createBackend, parameterOf, serveEndpoint } from '@rms/api';
 import { networkOf } from '@rms/cidr';
 import { RmsError } from '@rms/errors';
 import {
@@ -14,10 +15,13 @@ import {
   sendResponse,
 } from '@rms/http';
 import type { Logger } from '@rms/logging';
+import { may } from '@rms/roles';
 import { actorOfUser } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
+import { fromEnvironmentMessage, toTenant } from '@rms/tenant';
+import { untraced } from '@rms/tracing';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
+import { readLimits } from './checks/limits.ts';
 import { checkSameOrigin } from './checks/same-origin.ts';
 import { createSessions } from './checks/sessions.ts';
 import { checkTenant } from './checks/tenant.ts';
@@ -25,7 +29,7 @@ import { createUserRates } from './checks/user-rates.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
-import { changeKeyOf } from './http/change-key.ts';
+import { changeKeyOf, sentKeyOf } from './http/change-key.ts';
 import { newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
 import { setPageHeaders } from './http/page-headers.ts';
@@ -53,12 +57,22 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly log: Logger;
 }
 
+/** User who calls an endpoint of the API. */
+interface ApiCaller extends ReturnType<typeof checkTenant> {
+  readonly userId: string;
+  readonly context: OpenCall<unknown, unknown>['context'] & {
+    readonly clientAddress: string;
+    readonly principal?: { readonly workspaceId: string };
+  };
+}
+
 /** Serves the dashboard's pages and the API that only these pages call. */
 export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const warnOfProxy = createProxyWarning(config.trustedProxies, log);
   const rates = createUserRates();
   const bodies = new BodyBudget();
+  const apiBackend = createBackend(backend.resources, backend, false);
   const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
@@ -87,15 +101,17 @@ export function createApp(parts: AppParts): RequestListener {
         context,
       });
     }
+    if ('api' in endpoint) {
+      if (!selected || !signedIn) throw new Error('an endpoint of the API has no tenant');
+      const caller = { ...selected, context, userId: signedIn.user.id };
+      sendResponse(response, await serveApi(endpoint.api, caller, request, response));
+      return;
+    }
     const checkAgain = async () => {
       const { memberships } = await sessions.require(request, response);
       if (isTenant) checkTenant(memberships, { workspace, environment }, endpoint.access);
     };
-    const bodyOptions = {
-      limitKib: bodyLimitKibOf(endpoint),
-      budget: bodies,
-      owners: [networkOf(context.clientAddress), ...(selected ? [selected.tenant.workspaceId] : [])],
-    };
+    const bodyOptions = { limitKib: bodyLimitKibOf(endpoint), ...bodyOwners(context) };
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
       body: endpoint.body && parseBody(endpoint.body, await readJsonBody(request, response, bodyOptions)),
@@ -115,11 +131,44 @@ export function createApp(parts: AppParts): RequestListener {
       ...call,
       ...(signedIn ? { signedIn } : {}),
       ...(selected && signedIn
-        ? { ...selected, tails, checkAgain, idempotencyKey: changeKeyOf(request, signedIn.user.id, call.body) }
+        ? {
+            ...selected,
+            tails,
+            checkAgain,
+            idempotencyKey: changeKeyOf(request, sentKeyOf(request), signedIn.user.id, call.body),
+          }
         : {}),
     });
     if (response.headersSent) return;
     sendResponse(response, document ? { status: 200, json: JSON.stringify(document) } : { status: 204 });
+  }
+
+  /** Limits how much memory the bodies of an address and of a workspace use. */
+  function bodyOwners({ clientAddress, principal }: ApiCaller['context']) {
+    return { budget: bodies, owners: [networkOf(clientAddress), ...(principal ? [principal.workspaceId] : [])] };
+  }
+
+  /** Serves an endpoint of the API to a user whose role has its permission. */
+  function serveApi(endpoint: ApiEndpoint, caller: ApiCaller, request: Request, response: PageResponse) {
+    const { tenant, role, context, userId } = caller;
+    const admitted: Admitted = {
+      tenant,
+      environment: fromEnvironmentMessage(tenant.environment),
+      may: ({ permission }) => may(role, permission),
+      limits: () => readLimits(backend, config, { tenant, context }),
+      requestId: response.locals.requestId,
+      trace: untraced,
+      context: () => context,
+      id: String(request.params[parameterOf(endpoint.path) ?? ''] ?? ''),
+      url: () => ownOrigin(request, config) + request.path,
+      backend: apiBackend,
+      signal: () => abortOnClose(response),
+    };
+    return serveEndpoint(endpoint, admitted, {
+      request,
+      readBody: () => readJsonBody(request, response, bodyOwners(context)),
+      idempotencyKeyOf: (sent, body) => changeKeyOf(request, sent, userId, body),
+    });
   }
 
   const app = express();

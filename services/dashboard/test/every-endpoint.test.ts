@@ -1,4 +1,5 @@
 import { maxRollOverlapSeconds } from '@rms/api-key';
+import { newId } from '@rms/ids';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
 import { may, roles } from '@rms/roles';
 import { type Endpoint, pathOf } from '../src/routes/endpoint.ts';
@@ -34,10 +35,10 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /deliveries/redeliver': { ids: ['dlv_1'] },
   'POST /replays': {
     webhook_id: 'wh_1',
-    since: '2026-01-01T00:00:00Z',
+    created_after: '2026-01-01T00:00:00Z',
     dry_run: true,
     statuses: ['failed'],
-    per_second: 1,
+    rate_per_second: 1,
   },
   'POST /resources': { name: 'r', type: null, metadata: {} },
   'PATCH /resources/{id}': { name: 'r' },
@@ -56,15 +57,22 @@ const isChange = ({ method }: Endpoint) => method !== 'get';
 const isOpen = ({ access }: Endpoint) => access === 'open';
 const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
 
-/** Required query parameters. */
-const queries: Readonly<Record<string, string>> = { 'GET /requests': '?id=req_1' };
+/** IDs by the beginning of the path. */
+const ids: readonly (readonly [string, string])[] = [
+  ['/alerts', 'quota'],
+  ['/deliveries', newId('dlv')],
+  ['/replays', newId('rpl')],
+  ['/webhooks', newId('wh')],
+  ['/', 'key_own'],
+];
 
 function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live'): string {
-  const path = pathOf(endpoint)
+  const [, id = ''] = ids.find(([start]) => endpoint.path.startsWith(start)) ?? [];
+  return pathOf(endpoint)
     .replace('{workspace}', workspace)
     .replace('{environment}', environment)
-    .replace('{id}', endpoint.path.startsWith('/alerts') ? 'quota' : 'key_own');
-  return path + (queries[nameOf(endpoint)] ?? '');
+    .replace('{id}', id)
+    .replace('{request_id}', newId('req'));
 }
 
 let dashboard: TestDashboard;

@@ -1,3 +1,4 @@
+import { newId } from '@rms/ids';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 describe('the idempotency key of a change', () => {
@@ -46,12 +47,9 @@ describe('the idempotency key of a change', () => {
   test.each([
     ['/webhooks', { url: 'https://example.com', events: ['*'] }],
     ['/webhooks/wh_1/rotate-secret', { overlap_seconds: 0 }],
-    ['/webhooks/wh_1/test', { event_type: 'resource.created' }],
-    ['/deliveries/dlv_1/redeliver', {}],
-    [
-      '/replays',
-      { webhook_id: 'wh_1', since: '2026-01-01T00:00:00Z', dry_run: false, statuses: ['failed'], per_second: 1 },
-    ],
+    [`/webhooks/${newId('wh')}/test`, { event_type: 'resource.created' }],
+    [`/deliveries/${newId('dlv')}/redeliver`, {}],
+    ['/replays', { webhook_id: 'wh_1', created_after: '2026-01-01T00:00:00Z', dry_run: false, statuses: ['failed'] }],
   ])('is sent with POST %s', async (suffix, body) => {
     expect(await keysOf(path + suffix, 'a', body)).toEqual([expect.stringMatching(/^dashboard-/)]);
   });

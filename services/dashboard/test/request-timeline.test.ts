@@ -1,144 +1,64 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Timeline } from '@rms/api';
 import { RmsError } from '@rms/errors';
+import { newId } from '@rms/ids';
 import { AuditEntrySchema } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { RequestSchema } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliverySchema } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { EventProgressSchema } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { waitUntil } from '@rms/testkit';
-import type { RequestDocument } from '../src/documents/request.ts';
 import { ownWorkspace, startDashboard } from './support.ts';
 
-const startMs = Date.parse('2026-03-04T05:06:07.000Z');
-const at = (ms: number) => timestampFromMs(startMs + ms);
+const startTime = timestampFromMs(Date.parse('2026-03-04T05:06:07.000Z'));
+const entry = (id: string, action: string) =>
+  create(AuditEntrySchema, { id, time: startTime, targetId, action, actor: 'user:usr_gone', requestId });
+const requestId = newId('req');
+const targetId = newId('dlv');
 
-test('a request, its response, events, deliveries and attempts form one timeline', async () => {
-  const dashboard = await startDashboard(
-    { TRACE_URL: 'https://traces.example.com/trace/{trace_id}' },
-    {
-      listRequests: () => ({
-        requests: [
-          create(RequestSchema, {
-            startTime: at(0),
-            method: 'POST',
-            route: '/v1/resources',
-            status: 201,
-            durationMs: 4.126,
-            authenticatedMs: 1,
-            limitedMs: 1.5,
-            handledMs: 4,
-            keyHint: 'sk_live_Ab…yz12',
-            keyName: 'ci',
-            traceId: 'a'.repeat(32),
-          }),
-        ],
+/** Answers with a request, its delivery, its change, and a redelivery. */
+const known = {
+  listRequests: () => ({
+    requests: [
+      create(RequestSchema, {
+        environment: Environment.LIVE,
+        startTime,
+        method: 'PATCH',
+        status: 200,
+        actor: 'user:usr_1',
       }),
-      listEventsOfRequest: () => ({
-        events: [
-          create(EventProgressSchema, {
-            id: 'evt_1',
-            type: 'resource.created',
-            resourceId: 'res_1',
-            createTime: at(3),
-            storeTime: at(9),
-            position: 7n,
-            traceId: 'a'.repeat(32),
-          }),
-        ],
-      }),
-      listDeliveries: () => ({
-        deliveries: [
-          create(DeliverySchema, {
-            id: 'dlv_1',
-            eventId: 'evt_1',
-            eventType: 'resource.created',
-            webhookId: 'wh_1',
-            createTime: at(10),
-            attempts: [
-              { number: 1, startTime: at(11), statusCode: 500, error: 'status: 500', durationMs: 20 },
-              { number: 2, startTime: at(70), statusCode: 200, durationMs: 30 },
-            ],
-          }),
-        ],
-      }),
-      listAuditEntries: () => ({ entries: [] }),
-    },
-  );
-  try {
-    const browser = await dashboard.signIn();
-    const response = await browser.send('GET', `/api/workspaces/${ownWorkspace}/live/requests?id=req_1`);
-    const { steps, traces } = (await response.json()) as RequestDocument;
-    expect(steps.map(({ what, tone }) => [what, tone])).toEqual([
-      ['POST /v1/resources, with key sk_live_Ab…yz12 (ci)', 'plain'],
-      ['resource.created evt_1 of res_1 committed', 'plain'],
-      ['responded 201 after 4.13 ms (key 1 ms, limits 0.5 ms, work 2.5 ms)', 'good'],
-      ['evt_1 stored in the feed with sequence 7', 'plain'],
-      ['resource.created for wh_1', 'plain'],
-      ['attempt 1 to wh_1: 500 in 20 ms', 'bad'],
-      ['attempt 2 to wh_1: 200 in 30 ms', 'good'],
-    ]);
-    expect(steps.map(({ delivery_id: id }) => id)).toEqual([null, null, null, null, 'dlv_1', 'dlv_1', 'dlv_1']);
-    expect(traces).toEqual([{ id: 'a'.repeat(32), url: `https://traces.example.com/trace/${'a'.repeat(32)}` }]);
-    // Queries never span both environments. The audit log is read for deliveries of this environment.
-    const requested = dashboard.recorded
-      .filter(({ method }) => /^list(?!AuditEntries|Members)/.test(method))
-      .map(({ request }) => request);
-    for (const request of requested) expect(request).toMatchObject({ workspaceId: ownWorkspace, environment: 1 });
-  } finally {
-    await dashboard.stop();
-  }
-});
+    ],
+  }),
+  listEventsOfRequest: () => ({ events: [] }),
+  listDeliveries: () => ({ deliveries: [create(DeliverySchema, { id: targetId, createTime: startTime })] }),
+  listAuditEntries: ({ action }: { action?: string }) => ({
+    entries: [action === undefined ? entry('aud_1', 'resource.updated') : entry('aud_2', 'delivery.redelivered')],
+  }),
+  listMembers: () => ({ members: [{ userId: 'usr_1', email: 'person@example.com' }] }),
+};
 
-test('names the users who made a change and redelivered its deliveries', async () => {
-  const dashboard = await startDashboard(
-    {},
-    {
-      listRequests: () => ({
-        requests: [
-          create(RequestSchema, {
-            startTime: at(0),
-            method: 'PATCH',
-            route: '/api/workspaces/{workspace}/{environment}/resources/{id}',
-            status: 200,
-            durationMs: 4,
-            actor: 'user:usr_1',
-          }),
-        ],
-      }),
-      listEventsOfRequest: () => ({
-        events: [
-          create(EventProgressSchema, {
-            id: 'evt_1',
-            type: 'resource.updated',
-            resourceId: 'res_1',
-            createTime: at(3),
-            actor: 'user:usr_1',
-          }),
-        ],
-      }),
-      listDeliveries: () => ({
-        deliveries: [create(DeliverySchema, { id: 'dlv_1', eventType: 'resource.updated', createTime: at(10) })],
-      }),
-      listAuditEntries: ({ targetIds, action }: { targetIds: string[]; action: string }) => ({
-        entries:
-          targetIds.includes('dlv_1') && action === 'delivery.redelivered'
-            ? [create(AuditEntrySchema, { time: at(20), targetId: 'dlv_1', actor: 'user:usr_gone' })]
-            : [],
-      }),
-      listMembers: () => ({ members: [{ userId: 'usr_1', email: 'person@example.com' }] }),
-    },
-  );
+test.each([
+  ['OWNER', ['resource.updated', 'delivery.redelivered']],
+  ['VIEWER', []],
+] as const)('the timeline names members by email; the role %s sees the audit entries %j', async (role, shown) => {
+  const dashboard = await startDashboard({ TRACE_URL: 'https://traces.example.com/trace/{trace_id}' }, known);
   try {
+    dashboard.account.workspaces = { [ownWorkspace]: Role[role] };
     const browser = await dashboard.signIn();
-    const response = await browser.send('GET', `/api/workspaces/${ownWorkspace}/live/requests?id=req_1`);
-    const { steps } = (await response.json()) as RequestDocument;
-    expect(steps.map(({ what }) => what)).toEqual([
-      'PATCH /api/workspaces/{workspace}/{environment}/resources/{id}, by person@example.com',
-      'resource.updated evt_1 of res_1 committed by person@example.com',
-      'responded 200 after 4 ms',
-      expect.stringContaining('resource.updated for'),
-      'dlv_1 redelivered by user:usr_gone',
-    ]);
+    const base = `/api/workspaces/${ownWorkspace}/live`;
+    const { data } = (await (await browser.send('GET', `${base}/requests/${requestId}`)).json()) as { data: Timeline };
+    expect(data.audit_entries.map(({ action }) => action)).toEqual(shown);
+    const texts = data.steps.map(({ text }) => text);
+    expect(texts[0]).toBe('PATCH (no route) in live by person@example.com');
+    // Everybody sees who redelivered.
+    expect(texts.at(-1)).toBe(`delivery.redelivered ${targetId} by user:usr_gone`);
+    // Queries never span both environments.
+    const requested = dashboard.recorded.filter(({ method }) => /^list(?!AuditEntries|Members)/.test(method));
+    for (const { request } of requested) expect(request).toMatchObject({ workspaceId: ownWorkspace, environment: 1 });
+    expect(await (await browser.send('GET', `${base}/limits`)).json()).toMatchObject({
+      trace_url: 'https://traces.example.com/trace/{trace_id}',
+    });
   } finally {
     await dashboard.stop();
   }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
+import type { Delivery } from '@rms/api';
 import { createLogger } from '@rms/logging';
 import {
   type TailDeliveriesRequest,
@@ -9,7 +10,6 @@ import {
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { waitUntil } from '@rms/testkit';
-import type { DeliveryDocument } from '../src/documents/delivery.ts';
 import { openEventStream } from '../src/http/event-stream.ts';
 import { createTailHub } from '../src/tail/tail-hub.ts';
 import { type Browser, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
@@ -40,7 +40,7 @@ class FakeFeed {
         nextAttemptTime: { seconds: delay.nextAttemptSeconds },
       };
       return create(TailedDeliverySchema, {
-        delivery: { id: idOf(i + 1), status, ...nextAttempt },
+        delivery: { id: idOf(i + 1), status, createTime: {}, ...nextAttempt },
         position: BigInt(i + 1),
       });
     });
@@ -80,7 +80,7 @@ async function follow(browser: Browser, lastEventId?: string) {
         const fields = new Map(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
         const name = fields.get('event');
         if (!name) continue;
-        const documents = JSON.parse(fields.get('data') || '[]') as DeliveryDocument[];
+        const documents = JSON.parse(fields.get('data') || '[]') as Delivery[];
         const deliveries = documents.map(({ id, status, delay_reason: reason }) =>
           [Number(id.slice(4)), status, ...(reason ? [reason] : [])].join(' '),
         );

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
-
+import { type Admitted, type Backend, type Endpoint, endpoints, serveEndpoint } from '@rms/api';
 import { networkOf } from '@rms/cidr';
 import { toRmsError } from '@rms/errors';
-
 import {
   abortOnClose,
   type BodyBudget,
@@ -11,8 +10,6 @@ import {
   createProxyWarning,
   errorResponse,
   normalizeTarget,
-  parseBody,
-  parseQuery,
   readJsonBody,
   routeNotFound,
   sendResponse,
@@ -22,22 +19,18 @@ import type { Logger } from '@rms/logging';
 import type { Environment } from '@rms/tenant';
 import { inSpans } from '@rms/tracing';
 import express, { type Request } from 'express';
-import type { Backend } from './backend/backend.ts';
 import type { Admit } from './checks/admission.ts';
-import { expectedVersionsOf, isUnchanged } from './checks/conditions.ts';
-import { idempotencyKeyOf } from './checks/idempotency-key.ts';
+import { mayUse } from './checks/scope.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
+import { mount } from './http/mount.ts';
 import type { CountRequest } from './http/request-metrics.ts';
 import { traceRequest } from './http/request-span.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import { recordRequest } from './requests/record-request.ts';
 import type { RequestLog } from './requests/request-log.ts';
-import { endpoints } from './routes/endpoints.ts';
-import type { Endpoint } from './routes/shared/endpoint.ts';
-import { mount } from './routes/shared/mount.ts';
 
 export interface AppParts {
   readonly environment: Environment;
@@ -63,16 +56,12 @@ export function createApp(parts: AppParts): RequestListener {
   /** Checks a request in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
     const { principal, keyName, limits, maxWebhooks } = await admit(request, response, endpoint);
-    const idempotencyKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';
     const isGet = endpoint.method === 'get';
-    const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
-    const query = parseQuery(endpoint.query, request.url);
-    const body = endpoint.body && parseBody(endpoint.body, await bodyOf(endpoint, request, response, bodies));
-    const result = await endpoint.handle({
-      principal,
-      limits,
-      maxWebhooks,
+    const admitted: Admitted = {
+      tenant: principal,
       environment,
+      may: (other) => mayUse(principal.scope, other.scope),
+      limits: async () => ({ ...limits, maxWebhooks }),
       requestId: response.locals.requestId,
       trace: response.locals.trace,
       context: () => ({
@@ -84,17 +73,14 @@ export function createApp(parts: AppParts): RequestListener {
         ...(isGet ? {} : { actorName: keyName }),
       }),
       id: String(Object.values(request.params)[0] ?? ''),
-      query,
-      body,
-      idempotencyKey,
-      expectedVersions,
-      baseUrl: () => publicUrl ?? baseUrlOf(request, response.locals.client()),
+      url: () => (publicUrl ?? baseUrlOf(request, response.locals.client())) + request.path,
       backend,
       signal: () => abortOnClose(response),
-    });
+    };
+    const readBody = () => bodyOf(request, response, bodies);
+    const result = await serveEndpoint(endpoint, admitted, { request, readBody });
     response.locals.steps.handledAtMs = performance.now();
-    const unchanged = isGet && endpoint.conditional && isUnchanged(request, result);
-    sendResponse(response, unchanged ? { status: 304, headers: result.headers ?? {} } : result);
+    sendResponse(response, result);
   }
 
   const app = express();
@@ -142,15 +128,7 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 /** Reads the JSON body of a request. */
-async function bodyOf(
-  { optionalBody }: Endpoint,
-  request: Request,
-  response: ApiResponse,
-  budget: BodyBudget,
-): Promise<unknown> {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  const isEmpty = encoding === undefined && Number(length ?? 0) === 0;
-  if (optionalBody && isEmpty) return {};
+function bodyOf(request: Request, response: ApiResponse, budget: BodyBudget): Promise<unknown> {
   const { workspaceId = '', client } = response.locals;
   return readJsonBody(request, response, { budget, owners: [networkOf(client().address), workspaceId] });
 }

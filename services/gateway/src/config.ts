@@ -1,16 +1,10 @@
+import type { WebhookUrls } from '@rms/api';
 import type { CidrList } from '@rms/cidr';
 import { readTrustedProxies } from '@rms/http';
 import type { Limits } from '@rms/limiter';
 import type { MetricsAddress } from '@rms/service';
 import type { Settings } from '@rms/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
-
-/** URLs that the installation permits for webhooks, besides public HTTPS URLs. */
-export interface WebhookUrls {
-  readonly http: boolean;
-  /** Whether some networks that are not public are permitted. */
-  readonly privateNetworks: boolean;
-}
 
 export interface GatewayConfig {
   readonly host: string;

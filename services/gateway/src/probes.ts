@@ -4,7 +4,7 @@ import { type ServiceState, starting, stopping } from '@rms/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
 import type { ApiResponse } from './http/locals.ts';
-import { mountOpen } from './routes/shared/mount.ts';
+import { mountOpen } from './http/mount.ts';
 
 /** Health state of this gateway. */
 export interface Probes {

@@ -1,7 +1,7 @@
+import { createBackend, endpoints } from '@rms/api';
 import { BodyBudget, type Listener, listen } from '@rms/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
 import { createApp } from './app.ts';
-import { createBackend } from './backend/backend.ts';
 import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
@@ -14,7 +14,6 @@ import { createGatewayMetrics } from './metrics.ts';
 import { showReadiness } from './probe-gauges.ts';
 import { createProbes, readState } from './probes.ts';
 import { RequestLog } from './requests/request-log.ts';
-import { endpoints } from './routes/endpoints.ts';
 
 export interface GatewayService extends Service {
   /** For example "http://127.0.0.1:8080". Available after the service has started. */
@@ -40,12 +39,14 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     workspaces,
     audit,
     usage: context.usage,
+    // Emails of members are not shown to API keys.
+    members: undefined,
     requests: context.requests,
     webhooks,
     deliveries,
     events,
   };
-  const backend = createBackend(resources, clients);
+  const backend = createBackend(resources, clients, true);
   const probes = createProbes({ health, limiter });
   const { nowMs } = limiter;
   const principals = {

@@ -13,12 +13,11 @@ import {
   shownText,
 } from '@rms/http';
 import { isLinear } from '@rms/testkit';
+import { idempotencyKeyOf } from '../../../packages/api/src/idempotency-key.ts';
+import { createResource, listResources } from '../../../packages/api/src/resource/endpoints.ts';
+import { checkId } from '../../../packages/api/src/single-object.ts';
+import { createWebhook } from '../../../packages/api/src/webhook/endpoints.ts';
 import { keyHashOf } from '../src/checks/authenticate.ts';
-import { idempotencyKeyOf } from '../src/checks/idempotency-key.ts';
-import { createResource } from '../src/routes/resources/create-resource.ts';
-import { listResources } from '../src/routes/resources/list-resources.ts';
-import { checkId } from '../src/routes/shared/single-object.ts';
-import { createWebhook } from '../src/routes/webhooks/create-webhook.ts';
 
 const size = 64 * 1024;
 /**

@@ -1,5 +1,5 @@
+import { endpoints } from '@rms/api';
 import { z } from 'zod';
-import { endpoints } from '../src/routes/endpoints.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { envelopeOf } from '@rms/api';
 import { eventTypes } from '@rms/webhook-events';
 import { openApiDocument } from '../src/openapi/document.ts';
-import { envelopeOf } from '../src/routes/events/event-schemas.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 const require = createRequire(import.meta.url);

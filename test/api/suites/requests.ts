@@ -99,7 +99,12 @@ export function requestsSuite(target: () => Target): void {
           deliveries: [{ webhook_id: subscriber.webhook.id, status: 'delivered', attempts: [{ status: 200 }] }],
         });
         const texts = timeline.steps.map(({ text }) => text).join('\n');
-        for (const part of ['POST /v1/resources with key', 'resource.created of', 'responded 201', 'attempt 1: 200']) {
+        for (const part of [
+          'POST /v1/resources in live with key',
+          'resource.created evt_',
+          'responded 201',
+          'attempt 1 of',
+        ]) {
           expect(texts).toContain(part);
         }
         expect(timeline.steps.map(({ at }) => at)).toEqual(timeline.steps.map(({ at }) => at).sort());

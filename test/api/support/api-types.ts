@@ -116,7 +116,12 @@ export interface Delivery {
   event_type: string;
   webhook_id: string;
   status: 'pending' | 'delivered' | 'failed';
-  attempts: { at: string; status_code: number | null; error: string | null; duration_ms: number }[];
+  attempt_count: number;
+}
+
+/** Output of `rms deliveries show --json`. */
+export interface FullDelivery extends Delivery {
+  attempts: { started_at: string; response: { status: number } | null; error: string | null; duration_ms: number }[];
 }
 
 /** Output of `rms keys create --json` and `rms keys roll --json`. */

@@ -1,6 +1,6 @@
 import { type Receiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from './api-client.ts';
-import type { Delivery, DeliveryList, Envelope, One, Webhook } from './api-types.ts';
+import type { Delivery, DeliveryList, Envelope, FullDelivery, One, Webhook } from './api-types.ts';
 import type { Account } from './shape.ts';
 
 /** One request that a webhook received. */
@@ -59,24 +59,24 @@ export async function deliveriesOf(account: Account, webhookId: string): Promise
   return (await account.rms<DeliveryList>('deliveries', 'list', '--webhook', webhookId)).data;
 }
 
-/** Waits until a delivery of the webhook has this status and at least this many attempts, and returns it. */
+/** Waits until a delivery of the webhook has this status and at least this many attempts, and returns it with them. */
 export async function waitForDelivery(
   account: Account,
   webhookId: string,
   status: Delivery['status'],
   attempts = 1,
-): Promise<Delivery> {
+): Promise<FullDelivery> {
   let found: Delivery | undefined;
   await waitUntil(
     async () => {
       found = (await deliveriesOf(account, webhookId)).find(
-        (delivery) => delivery.status === status && delivery.attempts.length >= attempts,
+        (delivery) => delivery.status === status && delivery.attempt_count >= attempts,
       );
       return found !== undefined;
     },
     { what: `a delivery of ${webhookId} with status ${status} after ${attempts} attempts` },
   );
-  return found as Delivery;
+  return account.rms<FullDelivery>('deliveries', 'show', found?.id ?? '');
 }
 
 /** Sets retry delays of 0.1 to 0.2 s, so that a test sees all retries. */

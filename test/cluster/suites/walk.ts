@@ -12,14 +12,14 @@ interface Trace {
   readonly requests: readonly {
     readonly status: number;
     readonly route: string;
-    readonly key: { readonly hint: string };
+    readonly api_key_hint: string;
   }[];
   readonly events: readonly { readonly id: string; readonly partition: number; readonly offset: string }[];
   readonly deliveries: readonly {
     readonly status: string;
-    readonly attempts: readonly { readonly status_code: number }[];
+    readonly attempts: readonly { readonly status: number }[];
   }[];
-  readonly timeline: readonly { readonly at: string; readonly what: string }[];
+  readonly steps: readonly { readonly at: string; readonly text: string }[];
 }
 
 /** The services that handle a request. */
@@ -58,11 +58,11 @@ export function walkSuite(stage: () => Stage): void {
 
     test('rms trace shows the response, the key, the offset in Kafka, the delivery and its attempts, in order', () => {
       expect(trace.requests).toMatchObject([{ status: 201, route: '/v1/resources' }]);
-      expect(key).toContain(trace.requests[0]?.key.hint.split(/[^0-9A-Za-z_]/)[0]);
+      expect(key).toContain(trace.requests[0]?.api_key_hint.split(/[^0-9A-Za-z_]/)[0]);
       expect(JSON.stringify(trace)).not.toContain(key);
       expect(trace.events).toMatchObject([{ partition: expect.any(Number), offset: expect.stringMatching(/^\d+$/) }]);
-      expect(trace.deliveries).toMatchObject([{ status: 'delivered', attempts: [{ status_code: 200 }] }]);
-      const times = trace.timeline.map(({ at }) => Date.parse(at));
+      expect(trace.deliveries).toMatchObject([{ status: 'delivered', attempts: [{ status: 200 }] }]);
+      const times = trace.steps.map(({ at }) => Date.parse(at));
       expect(times).toEqual([...times].sort((a, b) => a - b));
     });
 

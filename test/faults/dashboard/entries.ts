@@ -3,7 +3,7 @@ import type { Named } from './named.ts';
 
 /** One call of an endpoint, with names of the owner's objects. */
 export interface Call {
-  /** Replaces {id} in the path. */
+  /** Replaces {id} or {request_id} in the path. */
   readonly id?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
@@ -29,7 +29,11 @@ const nothing = () => ({});
 const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
 const password = 'a password of twelve and more';
 const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
-const replayed = { since: '2026-01-01T00:00:00Z', statuses: ['delivered', 'failed'], per_second: 1_000 };
+const replayed = {
+  created_after: '2026-01-01T00:00:00Z',
+  statuses: ['delivered', 'failed'],
+  rate_per_second: 1_000,
+};
 
 /** An unused port: events created here must not be delivered anywhere. */
 const url = 'http://127.0.0.1:65535/stranger';
@@ -88,20 +92,22 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /deliveries': tenant(
     nothing,
-    ({ webhook }) => ({ query: { webhook } }),
-    ({ request }) => ({ query: { request } }),
-    ({ resource }) => ({ query: { resource } }),
-    ({ event }) => ({ query: { event } }),
+    ({ webhook }) => ({ query: { webhook_id: webhook } }),
+    ({ request }) => ({ query: { request_id: request } }),
+    ({ resource }) => ({ query: { resource_id: resource } }),
+    ({ event }) => ({ query: { event_id: event } }),
     ({ deliveryCursor: cursor }) => ({ query: { cursor } }),
   ),
   'GET /deliveries/tail': tenant(nothing),
   'POST /deliveries/redeliver': tenant(({ delivery }) => ({ body: { ids: [delivery] } })),
   'GET /deliveries/{id}': tenant(({ delivery }) => ({ id: delivery })),
   'POST /deliveries/{id}/redeliver': tenant(({ delivery }) => ({ id: delivery })),
+  'POST /deliveries/{id}/cancel': tenant(({ delivery }) => ({ id: delivery })),
   'POST /replays': tenant(
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: true, ...replayed } }),
     ({ webhook }) => ({ body: { webhook_id: webhook, dry_run: false, ...replayed } }),
   ),
+  'GET /replays': tenant(nothing),
   'GET /replays/{id}': tenant(({ replay }) => ({ id: replay })),
   'POST /replays/{id}/cancel': tenant(({ replay }) => ({ id: replay })),
 
@@ -130,7 +136,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   ),
 
   'GET /limits': tenant(nothing),
-  'GET /requests': tenant(({ request: id }) => ({ query: { id } })),
+  'GET /requests': tenant(nothing, ({ key }) => ({ query: { api_key_id: key } })),
+  'GET /requests/{request_id}': tenant(({ request }) => ({ id: request })),
   'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
   'GET /unfinished-deliveries': tenant(nothing),
   'GET /alerts/rules': tenant(nothing),

@@ -127,7 +127,7 @@ export function sendCall(
   const path = pathOf(endpoint)
     .replace('{workspace}', workspaceId)
     .replace('{environment}', environment)
-    .replace('{id}', encodeURIComponent(id));
+    .replace(/\{\w+\}/, encodeURIComponent(id));
   const search = new URLSearchParams(query).toString();
   return browser.send(endpoint.method.toUpperCase(), search === '' ? path : `${path}?${search}`, {
     headers,

@@ -9,9 +9,7 @@ const clientSpan = 'b7ad6b7169203331';
 interface DeliveryShown {
   readonly trace_id: string;
   readonly request_id: string;
-  readonly attempts: readonly {
-    readonly request_headers: readonly { readonly name: string; readonly value: string }[];
-  }[];
+  readonly attempts: readonly { readonly request: { readonly headers: Readonly<Record<string, string>> } }[];
 }
 
 interface Traced {
@@ -19,8 +17,8 @@ interface Traced {
   readonly trace_ids: readonly string[];
   readonly requests: readonly Record<string, unknown>[];
   readonly events: readonly { id: string; partition: number; offset: string; trace_id: string }[];
-  readonly deliveries: readonly { id: string; attempts: readonly { status_code: number }[] }[];
-  readonly timeline: readonly { at: string; what: string }[];
+  readonly deliveries: readonly { id: string; attempts: readonly { status: number }[] }[];
+  readonly steps: readonly { at: string; text: string }[];
 }
 
 /** Tests of traces that hold for every shape. */
@@ -114,8 +112,8 @@ export function traceSuite(target: () => TracedShape): void {
       await waitUntil(
         async () => {
           const { trace_id: traceId, attempts } = await rms<DeliveryShown>('deliveries', 'show', delivery?.id ?? '');
-          const sent = attempts[0]?.request_headers.find(({ name }) => name === 'traceparent');
-          return traceId === root.traceId && sent?.value === headers.traceparent;
+          const sent = attempts[0]?.request.headers.traceparent;
+          return traceId === root.traceId && sent === headers.traceparent;
         },
         { what: 'the trace in the delivery log' },
       );
@@ -133,8 +131,10 @@ export function traceSuite(target: () => TracedShape): void {
             method: 'POST',
             route: '/v1/resources',
             status: 201,
-            error: null,
-            key: { id: key.id, hint: expect.any(String), name: 'Tracer' },
+            error_code: null,
+            api_key_id: key.id,
+            api_key_hint: expect.any(String),
+            api_key_name: 'Tracer',
             trace_id: root.traceId,
           },
         ],
@@ -148,16 +148,10 @@ export function traceSuite(target: () => TracedShape): void {
             trace_id: root.traceId,
           },
         ],
-        deliveries: [{ id: delivery?.id, attempts: [{ status_code: 200 }] }],
+        deliveries: [{ id: delivery?.id, attempts: [{ status: 200 }] }],
       });
-      const shown = traced.timeline.map(({ what }) => what).join('\n');
-      for (const part of [
-        'POST /v1/resources',
-        'committed',
-        'responded 201',
-        'consumed from partition',
-        'attempt 1 of',
-      ]) {
+      const shown = traced.steps.map(({ text }) => text).join('\n');
+      for (const part of ['POST /v1/resources', 'committed', 'responded 201', '(partition ', 'attempt 1 of']) {
         expect(shown).toContain(part);
       }
       expect(JSON.stringify(traced)).not.toContain(key.key);
@@ -202,13 +196,13 @@ export function traceSuite(target: () => TracedShape): void {
     await client.get('/v1/resources', { headers: { 'x-request-id': read } });
     await client.post('/v1/resources', { name: '' }, { headers: { 'x-request-id': refused } });
     const expected = [
-      [read, { method: 'GET', route: '/v1/resources', status: 200, error: null }],
-      [refused, { method: 'POST', route: '/v1/resources', status: 400, error: 'invalid_request' }],
+      [read, { method: 'GET', route: '/v1/resources', status: 200, error_code: null }],
+      [refused, { method: 'POST', route: '/v1/resources', status: 400, error_code: 'invalid_request' }],
     ] as const;
     for (const [id, request] of expected) {
       const traced = await traceWhen(id, ({ requests }) => requests.length > 0);
       expect(traced).toMatchObject({ requests: [request], events: [], deliveries: [] });
-      expect(traced.timeline).toHaveLength(2);
+      expect(traced.steps).toHaveLength(2);
     }
     await expect(rms('trace', unknown)).rejects.toThrow('No record of request');
   });

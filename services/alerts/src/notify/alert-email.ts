@@ -146,7 +146,7 @@ function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) =
   const id = encodeURIComponent;
   if (kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row') {
     // During an outage, most of the failed ones are still retrying.
-    const filter = '&status=failed,retrying&test=0';
+    const filter = '&status=failed,retrying&test=false';
     return { label: 'View failed deliveries', path: (subjectId) => `/deliveries?webhook=${id(subjectId)}${filter}` };
   }
   if (kind === 'webhook_disabled')

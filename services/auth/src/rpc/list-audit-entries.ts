@@ -2,6 +2,7 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type AuditEntry, type AuditFilter, lastAuditRead, listAudit } from '@rms/audit';
 import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
 import { RmsError } from '@rms/errors';
+import { isId } from '@rms/ids';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
@@ -23,6 +24,7 @@ export function listAuditEntries({
 }: HandlerParts): Handlers<typeof AuditService>['listAuditEntries'] {
   return async (request, context) => {
     const { workspaceId, targetId, targetIds, action, actor, sinceTime, untilTime, pageSize, pageToken } = request;
+    const { requestId } = request;
     const details = [];
     if (pageSize < 1 || pageSize > maxPageSize) {
       details.push({ field: 'page_size', message: `must be 1 to ${maxPageSize}` });
@@ -31,6 +33,8 @@ export function listAuditEntries({
       details.push({ field: 'target_ids', message: `must have at most ${maxTargets} entries` });
     }
     if (details.length > 0) throw new RmsError('invalid_request', { details });
+    // The entries of such a request have no bounds.
+    if (requestId !== '' && !isId('req', requestId)) return { page: 1, pageSize };
     const since = sinceTime && timestampDate(sinceTime);
     const until = untilTime && timestampDate(untilTime);
     const [environment, ...others] = toEnvironments(request.environment);
@@ -41,6 +45,7 @@ export function listAuditEntries({
       targetIds,
       action,
       actor,
+      requestId,
       since,
       until,
       ownEnvironmentOnly: !(await mayReadUserEntries(pool, context)),

@@ -28,4 +28,6 @@ export interface LimitsDocument {
   /** Which requests have a record: all, only writes and failed reads, or none. */
   readonly request_log: 'all' | 'writes' | 'none';
   readonly request_log_days: number;
+  /** URL of a trace, containing "{trace_id}". null: traces are not linked. */
+  readonly trace_url: string | null;
 }

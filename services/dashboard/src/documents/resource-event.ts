@@ -1,5 +1,5 @@
+import { type Delivery, deliveryStatuses } from '@rms/api';
 import type { EventOfResource } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { type DeliveryStatusName, deliveryStatusNameOf } from './delivery.ts';
 import { timeOf } from './text.ts';
 
 /** Event of a resource, with its deliveries. */
@@ -19,10 +19,9 @@ export interface ResourceEventDocument {
   readonly deliveries: readonly {
     readonly id: string;
     readonly webhook_id: string;
-    readonly status: DeliveryStatusName;
-    readonly attempts: number;
-    readonly status_code: number | null;
-    readonly error: string | null;
+    readonly status: Delivery['status'];
+    readonly attempt_count: number;
+    readonly last_attempt: { readonly status: number | null; readonly error: string | null } | null;
   }[];
   readonly has_more_deliveries: boolean;
 }
@@ -40,10 +39,10 @@ export function resourceEventDocument(event: EventOfResource): ResourceEventDocu
     deliveries: event.deliveries.map((delivery) => ({
       id: delivery.id,
       webhook_id: delivery.webhookId,
-      status: deliveryStatusNameOf(delivery.status),
-      attempts: delivery.attemptCount,
-      status_code: delivery.statusCode || null,
-      error: delivery.error || null,
+      status: deliveryStatuses.toName(delivery.status) ?? 'pending',
+      attempt_count: delivery.attemptCount,
+      last_attempt:
+        delivery.attemptCount === 0 ? null : { status: delivery.statusCode || null, error: delivery.error || null },
     })),
     has_more_deliveries: event.hasMoreDeliveries,
   };

@@ -1,5 +1,5 @@
+import { type Delivery, delayReasons } from '@rms/api';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
-import { type DelayReasonName, delayReasonNameOf } from './delivery.ts';
 import { timeOf } from './text.ts';
 
 /** Health of a webhook's endpoint. */
@@ -18,7 +18,7 @@ export interface WebhookHealthDocument {
   /** null if no delivery is pending. */
   readonly next_attempt_at: string | null;
   /** Why due deliveries wait until the next attempt; null if none does. */
-  readonly delay_reason: DelayReasonName | null;
+  readonly delay_reason: Delivery['delay_reason'];
   readonly last_hour: HealthWindowDocument;
   readonly last_day: HealthWindowDocument;
 }
@@ -51,7 +51,7 @@ export function webhookHealthDocument(health: WebhookHealth): WebhookHealthDocum
       : null,
     unfinished: health.unfinished,
     next_attempt_at: timeOf(health.nextAttemptTime),
-    delay_reason: delayReasonNameOf(health.delayReason),
+    delay_reason: delayReasons.toName(health.delayReason) ?? null,
     last_hour: windowDocument(hour),
     last_day: windowDocument(day),
   };

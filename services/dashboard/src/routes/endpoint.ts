@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Endpoint as ApiEndpoint } from '@rms/api';
 import type { CallContextSchema, Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Permission, Role } from '@rms/roles';
 import type { Request } from 'express';
@@ -65,7 +66,7 @@ export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
 }
 
 interface Shape<Query, Body> {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
 }
@@ -86,13 +87,18 @@ export interface AccountEndpoint<Query = unknown, Body = unknown> extends Shape<
 }
 
 /** Endpoint below "/api/workspaces/{workspace}/{environment}", for members whose role has the permission. */
-export interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
+interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: Permission;
   readonly path: `/${string}`;
   handle(call: TenantCall<Query, Body>): Promise<object | undefined>;
 }
 
-export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint;
+/** Endpoint of the API, served to users: the path without "/v1", at the place of a {@link TenantEndpoint}. */
+interface ServedApiEndpoint extends Omit<TenantEndpoint, 'handle'> {
+  readonly api: ApiEndpoint;
+}
+
+export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint | ServedApiEndpoint;
 
 /** Path prefix of the endpoints of a workspace. */
 const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
@@ -108,6 +114,13 @@ export function pathOf({ access, path }: Endpoint): string {
  */
 export function bodyLimitKibOf({ access }: Endpoint): number | undefined {
   return access === 'open' || access === 'account' ? 8 : undefined;
+}
+
+/** Serves an endpoint of the API to users. */
+export function apiEndpoint(api: ApiEndpoint): Endpoint {
+  const { permission: access, method, path, query, body } = api;
+  const served = { access, method, path: path.slice('/v1'.length) as `/${string}`, api };
+  return { ...served, ...(query ? { query } : {}), ...(body ? { body } : {}) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { deliveryEndpoints, replayEndpoints, requestEndpoints, testWebhook } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
@@ -8,12 +9,10 @@ import { deleteAccount } from './delete-account.ts';
 import { deleteResource } from './delete-resource.ts';
 import { deleteWebhook } from './delete-webhook.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
-import type { Endpoint } from './endpoint.ts';
+import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
-import { getDelivery } from './get-delivery.ts';
 import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
-import { getRequest } from './get-request.ts';
 import { getResource } from './get-resource.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
@@ -21,15 +20,13 @@ import { getWebhook } from './get-webhook.ts';
 import { getWebhookHealth } from './get-webhook-health.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
-import { listDeliveries } from './list-deliveries.ts';
 import { listKeys } from './list-keys.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
 import { listResources } from './list-resources.ts';
 import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
-import { redeliver, redeliverSelected } from './redeliver.ts';
-import { cancelReplay, getReplay, startReplay } from './replays.ts';
+import { redeliverSelected } from './redeliver-selected.ts';
 import { revokeKey } from './revoke-key.ts';
 import { rollKey } from './roll-key.ts';
 import { rotateSecret } from './rotate-secret.ts';
@@ -52,7 +49,6 @@ import {
   revokeInvitation,
   updateMember,
 } from './team.ts';
-import { testWebhook } from './test-webhook.ts';
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateKey } from './update-key.ts';
 import { updateProfile } from './update-profile.ts';
@@ -107,16 +103,12 @@ export const endpoints: readonly Endpoint[] = [
   updateWebhook,
   deleteWebhook,
   rotateSecret,
-  testWebhook,
+  apiEndpoint(testWebhook),
 
-  listDeliveries,
   redeliverSelected,
   tailDeliveries,
-  getDelivery,
-  redeliver,
-  startReplay,
-  getReplay,
-  cancelReplay,
+  ...deliveryEndpoints.map(apiEndpoint),
+  ...replayEndpoints.map(apiEndpoint),
 
   listResources,
   createResource,
@@ -134,7 +126,7 @@ export const endpoints: readonly Endpoint[] = [
   revokeInvitation,
   listAuditEntries,
   getLimits,
-  getRequest,
+  ...requestEndpoints.map(apiEndpoint),
   getUsage,
   getUnfinishedDeliveries,
   listRules,

@@ -25,6 +25,7 @@ export const getLimits = tenantEndpoint({
       webhook_urls: { http: rules.webhookHttp, private_networks: rules.webhookPrivateNetworks },
       webhook_disable_after_hours: rules.webhookDisableAfterHours,
       delivery_log_days: rules.deliveryLogDays,
+      trace_url: config.traceUrl ?? null,
       request_log: config.requestLog,
       request_log_days: rules.requestLogDays,
     };

@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Delivery, deliveryDocument } from '@rms/api';
 import type {
   TailDeliveriesRequestSchema,
   TailDeliveriesResponse,
   TailedDelivery,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { type DeliveryDocument, deliveryDocument } from '../documents/delivery.ts';
 
 /** Polls webhooks with the identity of the viewer. */
 export type Poll = (
@@ -16,7 +16,7 @@ export interface Viewer {
   readonly userId: string;
   readonly poll: Poll;
   /** Called with new and changed deliveries. `position` is the position to resume from. */
-  changed(position: bigint, deliveries: readonly DeliveryDocument[]): void;
+  changed(position: bigint, deliveries: readonly Delivery[]): void;
   /** Called when changes were dropped. */
   missed(position: bigint): void;
   end(): void;
@@ -103,7 +103,7 @@ export class Tail {
 }
 
 interface Positioned {
-  readonly document: DeliveryDocument;
+  readonly document: Delivery;
   /** Viewers are notified when it changes. Without `next_attempt_at`, which every attempt of a webhook moves. */
   readonly json: string;
   readonly position: bigint;

@@ -1,3 +1,4 @@
+import type { Endpoint } from '@rms/api';
 import { type RmsError, toRmsError } from '@rms/errors';
 import type { Limiter } from '@rms/limiter';
 import type { Logger } from '@rms/logging';
@@ -5,7 +6,6 @@ import type { Environment } from '@rms/tenant';
 import type { Request } from 'express';
 import type { ApiResponse } from '../http/locals.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { Endpoint } from '../routes/shared/endpoint.ts';
 import { checkAllowlist } from './allowlist.ts';
 import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';

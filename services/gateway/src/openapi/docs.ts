@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { WebhookUrls } from '@rms/api';
 import { sendResponse } from '@rms/http';
 import type { Express } from 'express';
-import type { WebhookUrls } from '../config.ts';
-import { mountOpen } from '../routes/shared/mount.ts';
+import { mountOpen } from '../http/mount.ts';
 import { openApiDocument } from './document.ts';
 
 /**

@@ -1,3 +1,14 @@
+import {
+  createWebhook,
+  type Endpoint,
+  endpoints,
+  parameterOf,
+  tags,
+  type WebhookUrls,
+  webhookUrl,
+  webhookUrlShape,
+} from '@rms/api';
+import { idempotencyKeyLength } from '@rms/api/rules';
 import { z } from 'zod';
 import {
   createDocument,
@@ -5,12 +16,6 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import type { WebhookUrls } from '../config.ts';
-import { endpoints } from '../routes/endpoints.ts';
-import type { Endpoint } from '../routes/shared/endpoint.ts';
-import { tags } from '../routes/shared/tags.ts';
-import { createWebhook } from '../routes/webhooks/create-webhook.ts';
-import { webhookUrl, webhookUrlShape } from '../routes/webhooks/webhook-schemas.ts';
 import { errorResponses } from './error-responses.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
 import { webhookCallbacks } from './webhook-callbacks.ts';
@@ -18,7 +23,7 @@ import { webhookCallbacks } from './webhook-callbacks.ts';
 const idempotencyKey = z
   .string()
   .optional()
-  .meta({ override: { minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
+  .meta({ override: { minLength: 1, maxLength: idempotencyKeyLength, pattern: '^[ -~]+$' }, examples: ['order-4711'] })
   .describe(
     'A request with the same key within 24 hours returns the first response and does not repeat the operation.',
   );
@@ -102,11 +107,6 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     responses: responsesOf(endpoint),
     ...(operationId === createWebhook.operationId ? { callbacks: webhookCallbacks() } : {}),
   };
-}
-
-/** Returns the name of the parameter of a path. */
-function parameterOf(path: string): string | undefined {
-  return /\{(\w+)\}/.exec(path)?.[1];
 }
 
 function headerParametersOf({ method, idempotent, conditional }: Endpoint): z.ZodRawShape | undefined {

@@ -1,7 +1,7 @@
+import { envelopeOf } from '@rms/api';
 import { type EventType, eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import type { ZodOpenApiCallbacksObject, ZodOpenApiOperationObject } from 'zod-openapi';
-import { envelopeOf } from '../routes/events/event-schemas.ts';
 
 const operations: Readonly<Record<EventType, { operationId: string; summary: string }>> = {
   'resource.created': { operationId: 'onResourceCreated', summary: 'A resource was created' },

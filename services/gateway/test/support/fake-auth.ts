@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/api-key';
 import { RmsError } from '@rms/errors';
 import { newId } from '@rms/ids';
+import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import {
   KeyUsesService,
   type ReportedKeyRefusal,
@@ -118,6 +119,8 @@ export class FakeAuth {
       return { requests: [...this.logged], page: 1, pageSize: request.pageSize, leftOut: 12n };
     },
   });
+
+  readonly auditService = rpcService(AuditService, { listAuditEntries: async () => ({ entries: [] }) });
 
   readonly workspacesService = rpcService(WorkspacesService, {
     getWorkspace: async ({ workspaceId: id }) => ({

@@ -59,6 +59,7 @@ export class FakeDeliveries {
   readonly service = rpcService(DeliveriesService, {
     listDeliveries: async (request) => {
       this.lists.push(request);
+      if (request.pageToken === 'next') return { deliveries: [], page: 2 };
       const stored = [...this.stored.values()];
       const deliveries = request.withAttempts ? stored : stored.map((delivery) => ({ ...delivery, attempts: [] }));
       return { deliveries, nextPageToken: deliveries.length > 0 ? 'next' : '', page: 1 };

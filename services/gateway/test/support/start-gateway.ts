@@ -60,7 +60,7 @@ export async function startGateway(
     return server;
   };
   const servers = {
-    auth: await start(auth.service, auth.usesService, auth.requestsService, auth.workspacesService),
+    auth: await start(auth.service, auth.usesService, auth.requestsService, auth.workspacesService, auth.auditService),
     resources: await start(resources.service),
     webhooks: await start(webhooks.service, deliveries.service, events.service),
     alerts: await start(usage.service),

@@ -1,3 +1,4 @@
+import { metadataProblems, resourceNameLength, textProblem } from '@rms/api/rules';
 import { type FieldViolation, RmsError } from '@rms/errors';
 import { type Ids, idTime } from '@rms/ids';
 import type { Tenant } from '@rms/tenant';
@@ -27,11 +28,6 @@ export interface ResourceUpdate {
   readonly status: ResourceStatus | undefined;
   readonly metadataJson: string | undefined;
 }
-
-const nameLimit = 255;
-const metadataPairLimit = 50;
-const metadataKeyLimit = 40;
-const metadataValueLimit = 500;
 
 /** Makes a new active resource. Its creation time is the time in its ID. */
 export function makeResource(
@@ -83,63 +79,28 @@ export function canonicalMetadata(metadataJson: string): string {
   return JSON.stringify(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Checks the length limits of the name (specification, "Limits"). */
+/** Checks the name (specification, "Limits"). */
 export function checkName(name: string): FieldViolation[] {
-  const length = codePoints(name);
-  if (length < 1 || length > nameLimit) {
-    return [{ field: 'name', message: `must have 1 to ${nameLimit} characters, has ${length}` }];
-  }
-  return storable(name) ? [] : [{ field: 'name', message: 'must not contain NUL or unpaired surrogates' }];
+  const message = textProblem(name, 1, resourceNameLength);
+  return message === undefined ? [] : [{ field: 'name', message }];
 }
 
 /** Checks the metadata (specification, "Metadata rules"). Returns it as normalized JSON. */
 export function checkMetadata(metadataJson: string): { metadataJson: string; violations: FieldViolation[] } {
-  const violations: FieldViolation[] = [];
   let metadata: unknown;
   try {
     metadata = metadataJson === '' ? {} : JSON.parse(metadataJson);
   } catch {
     metadata = undefined;
   }
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
-    return { metadataJson, violations: [{ field: 'metadata', message: 'must be an object of strings' }] };
-  }
-  const pairs = Object.entries(metadata);
-  if (pairs.length > metadataPairLimit) {
-    violations.push({
-      field: 'metadata',
-      message: `must have at most ${metadataPairLimit} pairs, has ${pairs.length}`,
-    });
-  }
-  for (const [key, value] of pairs) {
-    const field = `metadata.${key}`;
-    const keyLength = codePoints(key);
-    if (keyLength < 1 || keyLength > metadataKeyLimit) {
-      violations.push({ field, message: `a key must have 1 to ${metadataKeyLimit} characters` });
-    }
-    if (typeof value !== 'string') violations.push({ field, message: 'must be a string' });
-    else if (codePoints(value) > metadataValueLimit) {
-      violations.push({ field, message: `a value must have at most ${metadataValueLimit} characters` });
-    }
-    if (!storable(key) || (typeof value === 'string' && !storable(value))) {
-      violations.push({ field, message: 'must not contain NUL or unpaired surrogates' });
-    }
-  }
-  return { metadataJson: JSON.stringify(metadata), violations };
+  const violations = metadataProblems(metadata).map(({ path, message }) => ({
+    field: ['metadata', ...path].join('.'),
+    message,
+  }));
+  return { metadataJson: violations.length > 0 ? metadataJson : JSON.stringify(metadata), violations };
 }
 
 /** Throws `invalid_request` if there are any violations. */
 export function refuse(violations: readonly FieldViolation[]): void {
   if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
-}
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
-
-/** Reports whether PostgreSQL can store the text: no NUL characters and no lone surrogates. */
-function storable(text: string): boolean {
-  return !text.includes('\u0000') && text.isWellFormed();
 }

@@ -35,10 +35,13 @@ export function useMay(permission: Permission): boolean {
   return may(useRole(), permission);
 }
 
-type Search = Readonly<Record<string, string | undefined>>;
+/** Query parameters; a parameter with several values is repeated. */
+type Search = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function tenantPath({ workspace, environment }: Tenant, path: string, search: Search = {}): string {
-  const filled = Object.entries(search).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const filled = Object.entries(search).flatMap(([name, values]) =>
+    [values ?? []].flat().flatMap((value) => (value === '' ? [] : [[name, value] as [string, string]])),
+  );
   const query = filled.length > 0 ? `?${new URLSearchParams(filled)}` : '';
   return `/api/workspaces/${encodeURIComponent(workspace)}/${environment}${path}${query}`;
 }
@@ -54,11 +57,16 @@ function tenantKey({ workspace, environment }: Tenant, path: string): readonly s
   return ['tenant', workspace, environment, path];
 }
 
-/** Queries data of this workspace and environment. */
-export function useTenantQuery<T>(
+/** Queries data of this workspace and environment. `select` returns the part of the data that the page uses. */
+export function useTenantQuery<T, Selected = T>(
   path: string,
-  { search = {}, enabled = true, everyMs = false }: QueryOptions<T> = {},
-): UseQueryResult<T> {
+  {
+    search = {},
+    enabled = true,
+    everyMs = false,
+    select,
+  }: QueryOptions<T> & { readonly select?: (data: T) => Selected } = {},
+): UseQueryResult<Selected> {
   const tenant = useTenant();
   return useQuery({
     queryKey: [...tenantKey(tenant, path), search],
@@ -67,8 +75,37 @@ export function useTenantQuery<T>(
       // Keeps the current page visible while the next one loads, but never data of another environment.
       query?.queryKey[2] === tenant.environment && query.queryKey[3] === path ? keepPreviousData(previous) : undefined,
     enabled,
+    ...(select ? { select } : {}),
     refetchInterval: typeof everyMs === 'function' ? ({ state }) => everyMs(state.data) : everyMs,
   });
+}
+
+/** Page of a list of the API. */
+export interface List<T> {
+  readonly data: readonly T[];
+  /** `total` is null for lists that cannot be counted without a scan. */
+  readonly meta: { readonly total: number | null; readonly page: number; readonly per_page: number };
+  /** URLs of the neighboring pages. */
+  readonly links: { readonly next: string | null; readonly prev: string | null };
+}
+
+/** A single object of the API. */
+export interface One<T> {
+  readonly data: T;
+}
+
+/** Returns the cursor in the URL of a page of a list. */
+export function cursorOf(link: string | null): string | null {
+  return link === null ? null : new URLSearchParams(link.slice(link.indexOf('?'))).get('cursor');
+}
+
+/** Queries a single object of the API. */
+export function useTenantObject<T>(
+  path: string,
+  { everyMs = false, ...options }: QueryOptions<T> = {},
+): UseQueryResult<T> {
+  const every = typeof everyMs === 'function' ? (one: One<T> | undefined) => everyMs(one?.data) : everyMs;
+  return useTenantQuery<One<T>, T>(path, { ...options, everyMs: every, select: ({ data }) => data });
 }
 
 export interface Change {

@@ -182,6 +182,14 @@ export declare type ListAuditEntriesRequest = Message<"rms.auth.v1.ListAuditEntr
    * @generated from field: google.protobuf.Timestamp until_time = 10;
    */
   untilTime?: Timestamp | undefined;
+
+  /**
+   * Only entries of this request; empty: all. Reads the entries of the hour after the time in the ID, so a request ID that
+   * does not begin with "req_" matches no entry.
+   *
+   * @generated from field: string request_id = 11;
+   */
+  requestId: string;
 };
 
 /**

@@ -1,10 +1,13 @@
-import type { AttemptDocument, HeaderDocument } from '../../../../src/documents/delivery.ts';
+import type { Attempt } from '@rms/api';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { durationText } from '../../ui/duration.ts';
 import { Card, DescriptionList } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { resultText } from './delivery-status.tsx';
+
+/** Attempts of deliveries and of test events. */
+type AnyAttempt = Omit<Attempt, 'number'>;
 
 /** One HTTP call: request, response, and timings. */
 export function AttemptCard({
@@ -13,36 +16,40 @@ export function AttemptCard({
   requestBody,
   url,
 }: {
-  readonly of: AttemptDocument;
+  readonly of: AnyAttempt;
   readonly title: string;
   readonly requestBody?: string;
   readonly url?: string | undefined;
 }) {
-  const { response_body: body } = attempt;
-  const isDelivered = attempt.status_code === 200 && !attempt.error;
-  const text = 'text' in body ? body.text : `(base64) ${body.base64}`;
+  const { request, response } = attempt;
+  const status = response?.status || null;
+  const isDelivered = status === 200 && !attempt.error;
+  const text = response?.body_encoding === 'base64' ? `(base64) ${response.body}` : (response?.body ?? '');
   return (
-    <Card title={title} actions={<Badge tone={isDelivered ? 'good' : 'bad'}>{resultText(attempt)}</Badge>}>
+    <Card
+      title={title}
+      actions={<Badge tone={isDelivered ? 'good' : 'bad'}>{resultText({ status, error: attempt.error })}</Badge>}
+    >
       <div className="stack">
         <DescriptionList
           of={[
             ['Started', <Time key="sent" at={attempt.started_at} />],
             ['Duration', durationText(attempt.duration_ms / 1000)],
-            ['IP address', attempt.address ? <code key="address">{attempt.address}</code> : 'not connected'],
+            [
+              'IP address',
+              attempt.remote_address ? <code key="address">{attempt.remote_address}</code> : 'not connected',
+            ],
             ['Result', isDelivered ? 'delivered' : (attempt.error ?? 'not 200')],
           ]}
         />
         <PhaseBar of={attempt} />
-        {attempt.request_headers.length > 0 ? (
-          <CodeBlock
-            label="Request"
-            text={`POST ${url ?? ''}\n${messageText(attempt.request_headers, requestBody ?? '')}`}
-          />
+        {Object.keys(request.headers).length > 0 ? (
+          <CodeBlock label="Request" text={`POST ${url ?? ''}\n${messageText(request.headers, requestBody ?? '')}`} />
         ) : null}
-        {attempt.status_code === null && text === '' ? null : (
+        {response === null ? null : (
           <CodeBlock
             label="Response"
-            text={`${attempt.status_code === null ? 'not HTTP' : `HTTP ${attempt.status_code}`}\n${messageText(attempt.response_headers, text)}`}
+            text={`${status === null ? 'not HTTP' : `HTTP ${status}`}\n${messageText(response.headers, text)}`}
           />
         )}
       </div>
@@ -50,19 +57,20 @@ export function AttemptCard({
   );
 }
 
-function messageText(headers: readonly HeaderDocument[], body: string): string {
-  const lines = headers.map(({ name, value }) => `${name}: ${value}`);
+function messageText(headers: Attempt['request']['headers'], body: string): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return body === '' ? lines.join('\n') : `${lines.join('\n')}\n\n${body}`;
 }
 
 /** Bar with the duration of each phase of a call. A reused connection has no DNS, connect or TLS phase. */
-function PhaseBar({ of: attempt }: { readonly of: AttemptDocument }) {
-  const known = attempt.dns_ms + attempt.connect_ms + attempt.tls_ms + attempt.first_byte_ms;
+function PhaseBar({ of: attempt }: { readonly of: AnyAttempt }) {
+  const { dns_ms: dns, connect_ms: connect, tls_ms: tls, first_byte_ms: firstByte } = attempt.timing;
+  const known = dns + connect + tls + firstByte;
   const parts = [
-    ['dns', 'DNS', attempt.dns_ms],
-    ['connect', 'connection', attempt.connect_ms],
-    ['tls', 'TLS', attempt.tls_ms],
-    ['wait', 'first byte', attempt.first_byte_ms],
+    ['dns', 'DNS', dns],
+    ['connect', 'connection', connect],
+    ['tls', 'TLS', tls],
+    ['wait', 'first byte', firstByte],
     ['read', 'response body', Math.max(0, attempt.duration_ms - known)],
   ] as const;
   const total = parts.reduce((sum, [, , ms]) => sum + ms, 0);
@@ -93,12 +101,12 @@ function PhaseBar({ of: attempt }: { readonly of: AttemptDocument }) {
 }
 
 /** Returns a curl command that sends the same request. */
-export function curlText(url: string, { request_headers: headers }: AttemptDocument, body: string): string {
+export function curlText(url: string, { request: { headers } }: AnyAttempt, body: string): string {
   const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
   // Headers that curl adds itself.
   const own = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding']);
-  const lines = headers
-    .filter(({ name }) => !own.has(name.toLowerCase()))
-    .map(({ name, value }) => `  -H ${quote(`${name}: ${value}`)}`);
+  const lines = Object.entries(headers)
+    .filter(([name]) => !own.has(name.toLowerCase()))
+    .map(([name, value]) => `  -H ${quote(`${name}: ${value}`)}`);
   return [`curl -i ${quote(url)}`, ...lines, `  --data-binary ${quote(body)}`].join(' \\\n');
 }

@@ -1,8 +1,8 @@
+import type { AttemptSummary, Delivery } from '@rms/api';
 import { type EndReason, endReasons } from '@rms/webhook-events';
-import type { DelayReasonName, DeliveryDocument, DeliveryStatusName } from '../../../../src/documents/delivery.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 
-const states: Readonly<Record<DeliveryStatusName, readonly [Tone, string]>> = {
+const states: Readonly<Record<Delivery['status'], readonly [Tone, string]>> = {
   pending: ['info', 'Pending'],
   retrying: ['warn', 'Retrying'],
   delivered: ['good', 'Delivered'],
@@ -13,7 +13,7 @@ const states: Readonly<Record<DeliveryStatusName, readonly [Tone, string]>> = {
 
 /** Status names with their labels. */
 export const deliveryStatuses = Object.entries(states).map(
-  ([name, [, text]]) => [name as DeliveryStatusName, text] as const,
+  ([name, [, text]]) => [name as Delivery['status'], text] as const,
 );
 
 /** Filter for failing deliveries. Includes `retrying`, because most of them are still retrying during an outage. */
@@ -25,15 +25,17 @@ export const statusOptions: readonly (readonly [string, string])[] = [
   ...deliveryStatuses,
 ];
 
-export function DeliveryStatusBadge({ of }: { readonly of: Pick<DeliveryDocument, 'status'> }) {
+export function DeliveryStatusBadge({ of }: { readonly of: Pick<Delivery, 'status'> }) {
   const [tone, text] = states[of.status];
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-const delays: Readonly<Record<DelayReasonName, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
+type DelayReason = NonNullable<Delivery['delay_reason']>;
+
+const delays: Readonly<Record<DelayReason, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
 
 /** Formats the reason of a delay: "because of the rate limit of the webhook". */
-export function delayText(reason: DelayReasonName): string {
+export function delayText(reason: DelayReason): string {
   return `because of the ${delays[reason]} of the webhook`;
 }
 
@@ -53,11 +55,7 @@ export function endText(reason: string): string {
 }
 
 /** Status, with the reason if the delivery waits although it is due, or ended without being delivered. */
-export function DeliveryState({
-  of,
-}: {
-  readonly of: Pick<DeliveryDocument, 'status' | 'delay_reason' | 'end_reason'>;
-}) {
+export function DeliveryState({ of }: { readonly of: Pick<Delivery, 'status' | 'delay_reason' | 'end_reason'> }) {
   const { delay_reason: delay, end_reason: end } = of;
   const reason = delay ? delays[delay] : end && end !== of.status ? endText(end) : undefined;
   return (
@@ -69,8 +67,9 @@ export function DeliveryState({
 }
 
 /** Returns the status code, or the error if there was no complete response, or if the status looks like a success. */
-export function resultText({ status_code: code, error }: Pick<DeliveryDocument, 'status_code' | 'error'>): string {
+export function resultText(attempt: Pick<AttemptSummary, 'status' | 'error'> | null): string {
+  const { status, error } = attempt ?? { status: null, error: null };
   const [, rest = ''] = /^status: \d+(; .*)?$/.exec(error ?? '') ?? [];
   if (error && !error.startsWith('status: ')) return error;
-  return code === null ? 'no attempt yet' : `${code}${rest}`;
+  return status === null ? 'no attempt yet' : `${status}${rest}`;
 }

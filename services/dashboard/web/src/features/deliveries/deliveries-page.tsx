@@ -1,7 +1,7 @@
+import type { Delivery } from '@rms/api';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
-import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { cursorOf, useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -33,7 +33,7 @@ export function DeliveriesPage() {
     error,
     dataUpdatedAt: listedAtMs,
   } = useDeliveries(filter, isLive ? pollMs[tail.isOpen ? 'streaming' : 'withoutStream'] : false);
-  const matches = (delivery: DeliveryDocument) => matchesFilter(delivery, filter);
+  const matches = (delivery: Delivery) => matchesFilter(delivery, filter);
   const data = page && { ...page, data: mergeStreamed(page, tail.streamed, listedAtMs, matches) };
   const webhooks = useWebhooks();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -78,7 +78,7 @@ export function DeliveriesPage() {
       <Card flush>
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="deliveries" rows={12} />}
-        {data?.data.length === 0 ? <NoDeliveries isFiltered={isFiltered} hasNext={Boolean(data.next)} /> : null}
+        {data?.data.length === 0 ? <NoDeliveries isFiltered={isFiltered} hasNext={data.links.next !== null} /> : null}
         {data && data.data.length > 0 ? (
           <Table
             label="Deliveries"
@@ -88,7 +88,7 @@ export function DeliveriesPage() {
             columns={Object.values(deliveryColumns(tenant, urls))}
           />
         ) : null}
-        {data ? <Pager next={data.next} /> : null}
+        {data ? <Pager next={cursorOf(data.links.next)} /> : null}
       </Card>
       {replaying ? (
         <ReplayDialog

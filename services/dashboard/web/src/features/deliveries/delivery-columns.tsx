@@ -1,5 +1,5 @@
+import type { Delivery } from '@rms/api';
 import { Link } from '@tanstack/react-router';
-import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import type { Tenant } from '../../api/tenant.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -24,19 +24,19 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
           >
             <EventType of={delivery.event_type} />
           </Link>
-          {delivery.origin === 'test' ? <Badge>Test</Badge> : null}
+          {delivery.test ? <Badge>Test</Badge> : null}
         </span>
       ),
     },
     status: { title: 'Status', cell: (delivery) => <DeliveryState of={delivery} /> },
-    result: { title: 'Result', cell: (delivery) => <span className="break">{resultText(delivery)}</span> },
-    attempts: { title: 'Attempts', number: true, cell: (delivery) => delivery.attempts },
+    result: { title: 'Result', cell: (delivery) => <span className="break">{resultText(delivery.last_attempt)}</span> },
+    attempts: { title: 'Attempts', number: true, cell: (delivery) => delivery.attempt_count },
     webhook: {
       title: 'Webhook',
       cell: (delivery) => <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>,
     },
     created: { title: 'Created', cell: (delivery) => <Time at={delivery.created_at} /> },
-  } satisfies Record<string, Column<DeliveryDocument>>;
+  } satisfies Record<string, Column<Delivery>>;
 }
 
 /** An event type, for example resource.created. A narrow column breaks it after the point. */

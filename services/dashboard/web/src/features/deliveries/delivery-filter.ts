@@ -1,4 +1,4 @@
-import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
+import type { Delivery } from '@rms/api';
 
 /** Filters of the list, with the names and values of the URL's search parameters. */
 export type DeliveryFilter = Partial<
@@ -6,9 +6,9 @@ export type DeliveryFilter = Partial<
 >;
 
 /** Returns whether a delivery matches the filters of the list. */
-export function matchesFilter(delivery: DeliveryDocument, filter: DeliveryFilter): boolean {
+export function matchesFilter(delivery: Delivery, filter: DeliveryFilter): boolean {
   const { since, until } = filter;
-  const atMs = Date.parse(delivery.created_at ?? '');
+  const atMs = Date.parse(delivery.created_at);
   const pairs = [
     [filter.webhook, delivery.webhook_id],
     [filter.type, delivery.event_type],
@@ -18,7 +18,7 @@ export function matchesFilter(delivery: DeliveryDocument, filter: DeliveryFilter
   ];
   return (
     (!filter.status || filter.status.split(',').includes(delivery.status)) &&
-    (!filter.test || (filter.test === '1') === (delivery.origin === 'test')) &&
+    (!filter.test || (filter.test === 'true') === delivery.test) &&
     pairs.every(([filtered, actual]) => !filtered || filtered === actual) &&
     !(since && atMs < Date.parse(since)) &&
     !(until && atMs >= Date.parse(until))

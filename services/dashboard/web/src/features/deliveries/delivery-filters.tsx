@@ -9,8 +9,8 @@ import type { DeliveryFilter } from './delivery-filter.ts';
 
 const testOptions: readonly (readonly [string, string])[] = [
   ['', 'Included'],
-  ['0', 'Excluded'],
-  ['1', 'Only test events'],
+  ['false', 'Excluded'],
+  ['true', 'Only test events'],
 ];
 
 /** Search parameters of the page. `live` is "1" if the list is updated automatically. */

@@ -35,8 +35,9 @@ export function DeliveryPage() {
       </>
     );
   }
-  const last = delivery.all_attempts.at(-1);
-  const isTest = delivery.origin === 'test';
+  const last = delivery.attempts.at(-1);
+  const isTest = delivery.test;
+  const body = delivery.request_body ?? '';
   const url = webhook.data?.url;
   return (
     <>
@@ -47,9 +48,7 @@ export function DeliveryPage() {
         lead={<CopyableId id={delivery.id} />}
         actions={
           <>
-            {url && last ? (
-              <CopyButton small={false} label="Copy as curl" text={curlText(url, last, delivery.request_body)} />
-            ) : null}
+            {url && last ? <CopyButton small={false} label="Copy as curl" text={curlText(url, last, body)} /> : null}
             {maySend && !isTest ? (
               <Button
                 variant="main"
@@ -128,20 +127,15 @@ export function DeliveryPage() {
           ]}
         />
       </Card>
-      {[...delivery.all_attempts].reverse().map((attempt, index, attempts) => (
+      {[...delivery.attempts].reverse().map((attempt, index, attempts) => (
         <Fragment key={`${attempt.number} ${attempt.started_at}`}>
-          <AttemptCard
-            of={attempt}
-            title={`Attempt ${attempt.number}`}
-            requestBody={pretty(delivery.request_body)}
-            url={url}
-          />
+          <AttemptCard of={attempt} title={`Attempt ${attempt.number}`} requestBody={pretty(body)} url={url} />
           <MissingAttempts after={attempts[index + 1]?.number ?? 0} before={attempt.number} />
         </Fragment>
       ))}
-      {delivery.all_attempts.length === 0 ? (
+      {delivery.attempts.length === 0 ? (
         <Card title="Request to be sent">
-          <CodeBlock text={pretty(delivery.request_body)} label="Request body" />
+          <CodeBlock text={pretty(body)} label="Request body" />
         </Card>
       ) : null}
     </>

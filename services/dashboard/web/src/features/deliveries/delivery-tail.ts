@@ -1,11 +1,11 @@
+import type { Delivery } from '@rms/api';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { DeliveryDocument } from '../../../../src/documents/delivery.ts';
 import { call, renewSession } from '../../api/client.ts';
-import { tenantPath, useTenant } from '../../api/tenant.ts';
+import { type List, tenantPath, useTenant } from '../../api/tenant.ts';
 
 /** Deliveries received from the stream, by ID. */
-export type StreamedDeliveries = ReadonlyMap<string, { readonly delivery: DeliveryDocument; readonly atMs: number }>;
+export type StreamedDeliveries = ReadonlyMap<string, { readonly delivery: Delivery; readonly atMs: number }>;
 
 const maxStreamed = 300;
 /** Minimum interval between list reloads after dropped events. */
@@ -97,7 +97,7 @@ export function useDeliveryTail(enabled: boolean): { readonly isOpen: boolean; r
   return { isOpen, streamed };
 }
 
-function addDeliveries(before: StreamedDeliveries, deliveries: readonly DeliveryDocument[]): StreamedDeliveries {
+function addDeliveries(before: StreamedDeliveries, deliveries: readonly Delivery[]): StreamedDeliveries {
   const atMs = Date.now();
   const after = new Map(before);
   for (const delivery of deliveries) {
@@ -112,13 +112,13 @@ function addDeliveries(before: StreamedDeliveries, deliveries: readonly Delivery
  * added.
  */
 export function mergeStreamed(
-  { data, next }: { readonly data: readonly DeliveryDocument[]; readonly next: string | null },
+  { data, links }: Pick<List<Delivery>, 'data' | 'links'>,
   streamed: StreamedDeliveries,
   listedAtMs: number,
-  matches: (of: DeliveryDocument) => boolean,
-): DeliveryDocument[] {
+  matches: (of: Delivery) => boolean,
+): Delivery[] {
   const merged = new Map(data.map((delivery) => [delivery.id, delivery]));
-  const last = next === null ? '' : (data.at(-1)?.id ?? '');
+  const last = links.next === null ? '' : (data.at(-1)?.id ?? '');
   for (const [id, { delivery, atMs }] of streamed) {
     if (atMs <= listedAtMs - listLoadMarginMs || id < last) continue;
     if (matches(delivery)) merged.set(id, delivery);

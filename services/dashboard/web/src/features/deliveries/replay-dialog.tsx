@@ -1,8 +1,7 @@
+import type { Delivery, Replay, ReplayEstimate } from '@rms/api';
 import { useState } from 'react';
-import type { DeliveryStatusName } from '../../../../src/documents/delivery.ts';
-import type { ReplayDocument, ReplayResponseDocument } from '../../../../src/documents/replay.ts';
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import { type Change, type One, useTenantChange } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { countText } from '../../ui/count.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
@@ -17,7 +16,7 @@ import { useReplay } from './delivery-queries.ts';
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable = deliveryStatuses.filter(([status]) => status !== 'canceled');
 /** Initially selected. Includes `retrying`, because most failing deliveries are still retrying during an outage. */
-const defaultStatuses: readonly DeliveryStatusName[] = ['failed', 'retrying', 'skipped'];
+const defaultStatuses: readonly Delivery['status'][] = ['failed', 'retrying', 'skipped'];
 
 /** Dialog for redelivering deliveries of a time range. Shows the number of deliveries, then the progress. */
 export function ReplayDialog({
@@ -35,34 +34,33 @@ export function ReplayDialog({
   const [rangeSeconds, setRangeSeconds] = useState('86400');
   const [rate, setRate] = useState('100');
   const [statuses, setStatuses] = useState(defaultStatuses);
-  const [plan, setPlan] = useState<{ readonly since: string; readonly result: ReplayResponseDocument }>();
-  const send = useTenantChange<ReplayResponseDocument>();
-  const start = (since: string, isDryRun: boolean) =>
-    send.mutate(
-      {
-        method: 'POST',
-        path: '/replays',
-        body: {
-          webhook_id: webhook,
-          since,
-          dry_run: isDryRun,
-          statuses,
-          per_second: Math.max(1, Math.floor(Number(rate)) || 1),
-        },
-      },
-      { onSuccess: (result) => setPlan({ since, result }) },
-    );
-  const running = plan?.result.replay;
+  const [plan, setPlan] = useState<{ readonly since: string; readonly estimate: ReplayEstimate }>();
+  const [running, setRunning] = useState<Replay>();
+  const count = useTenantChange<One<ReplayEstimate>>();
+  const send = useTenantChange<One<Replay>>(({ data }) => setRunning(data));
+  const changeOf = (since: string, isDryRun: boolean): Change => ({
+    method: 'POST',
+    path: '/replays',
+    body: {
+      webhook_id: webhook,
+      created_after: since,
+      dry_run: isDryRun,
+      statuses,
+      rate_per_second: Math.max(1, Math.floor(Number(rate)) || 1),
+    },
+  });
+  const estimate = (since: string) =>
+    count.mutate(changeOf(since, true), { onSuccess: ({ data }) => setPlan({ since, estimate: data }) });
   if (running) return <ReplayProgress initial={running} onClose={onClose} />;
-  const isEmpty = plan?.result.count === 0 && !plan.result.count_is_minimum;
+  const isEmpty = plan?.estimate.matching === 0 && !plan.estimate.matching_is_minimum;
   return (
     <Dialog title="Redeliver all failed" onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          if (plan && !isEmpty) start(plan.since, false);
-          else start(new Date(Date.now() - Number(rangeSeconds) * 1000).toISOString(), true);
+          if (plan && !isEmpty) send.mutate(changeOf(plan.since, false));
+          else estimate(new Date(Date.now() - Number(rangeSeconds) * 1000).toISOString());
         }}
       >
         <SelectField
@@ -117,16 +115,16 @@ export function ReplayDialog({
           isEmpty ? (
             <Note>There are no deliveries in these statuses in this time range.</Note>
           ) : (
-            <Note tone="warn">{estimateText(plan.result)}</Note>
+            <Note tone="warn">{estimateText(plan.estimate)}</Note>
           )
         ) : (
           <p className="soft small">Each delivery is attempted again, with a full set of retries. Count them first.</p>
         )}
-        <ErrorNote error={send.error} />
-        <DialogFooter onClose={onClose} busy={send.isPending} disabled={statuses.length === 0}>
+        <ErrorNote error={count.error ?? send.error} />
+        <DialogFooter onClose={onClose} busy={count.isPending || send.isPending} disabled={statuses.length === 0}>
           {!plan || isEmpty
             ? 'Count deliveries'
-            : `Redeliver ${plan.result.count_is_minimum ? 'all' : plan.result.count.toLocaleString()}`}
+            : `Redeliver ${plan.estimate.matching_is_minimum ? 'all' : plan.estimate.matching.toLocaleString()}`}
         </DialogFooter>
       </form>
     </Dialog>
@@ -134,17 +132,17 @@ export function ReplayDialog({
 }
 
 function estimateText({
-  count,
-  count_is_minimum: isMinimum,
-  duration_seconds: seconds,
-}: ReplayResponseDocument): string {
-  const deliveries = countText(count, 'delivery', 'deliveries');
+  matching,
+  matching_is_minimum: isMinimum,
+  estimated_seconds: seconds,
+}: ReplayEstimate): string {
+  const deliveries = countText(matching, 'delivery', 'deliveries');
   return isMinimum
     ? `At least ${deliveries} will be redelivered, in at least ${durationText(seconds)}.`
     : `${deliveries} will be redelivered in ${durationText(seconds)}.`;
 }
 
-function ReplayProgress({ initial, onClose }: { readonly initial: ReplayDocument; readonly onClose: () => void }) {
+function ReplayProgress({ initial, onClose }: { readonly initial: Replay; readonly onClose: () => void }) {
   const { data = initial, error } = useReplay(initial.id);
   const cancel = useTenantChange();
   const isRunning = data.status === 'running';
@@ -153,8 +151,8 @@ function ReplayProgress({ initial, onClose }: { readonly initial: ReplayDocument
     <Dialog title={titles[data.status]} onClose={onClose}>
       <progress className="progress" aria-label="Redelivery progress" {...progressOf(data)} />
       <p aria-live="polite">
-        {data.replayed.toLocaleString()}
-        {data.total === null ? '' : ` of ${data.total.toLocaleString()}`} redelivered.
+        {data.sent.toLocaleString()}
+        {data.matching === null ? '' : ` of ${data.matching.toLocaleString()}`} redelivered.
         {isRunning ? ' The replay continues if you close this window.' : ' See the delivery logs for the attempts.'}
       </p>
       <ErrorNote error={error ?? cancel.error} />
@@ -177,7 +175,7 @@ function ReplayProgress({ initial, onClose }: { readonly initial: ReplayDocument
 }
 
 /** Returns the value and maximum of the progress bar. Empty while a replay with an unknown total is running. */
-function progressOf({ status, replayed, total }: ReplayDocument) {
-  if (total !== null) return { value: replayed, max: total };
+function progressOf({ status, sent, matching }: Replay) {
+  if (matching !== null) return { value: sent, max: matching };
   return status === 'running' ? {} : { value: 1, max: 1 };
 }

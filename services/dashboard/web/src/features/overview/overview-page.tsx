@@ -14,7 +14,7 @@ import { FirstSteps } from './first-steps.tsx';
 import { needsSteps } from './steps.ts';
 
 const everyMs = 15_000;
-const failing = { status: failingStatuses, test: '0' };
+const failing = { status: failingStatuses, test: 'false' };
 const spanNames = ['hour', 'day', 'month'] as const;
 
 /** Overview page: usage charts, totals, and recent failures. */

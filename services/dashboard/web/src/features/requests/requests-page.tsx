@@ -1,4 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ApiError } from '../../api/client.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { durationText } from '../../ui/duration.ts';
@@ -65,12 +66,14 @@ function TimeLine({ id }: { readonly id: string }) {
   const { data, error } = useRequest(id);
   const { data: limits } = useLimits();
   const first = data?.steps[0]?.at ?? '';
+  const isUnknown = !data && error instanceof ApiError && error.code === 'not_found';
   return (
     <Card
       title="Timeline"
       about={first ? <Time at={first} /> : null}
-      actions={data?.traces.map(({ id: trace, url }) =>
-        url ? (
+      actions={data?.trace_ids.map((trace) => {
+        const url = limits?.trace_url?.replace('{trace_id}', trace);
+        return url ? (
           <a key={trace} href={url} target="_blank" rel="noreferrer" className="small">
             Open trace
           </a>
@@ -78,19 +81,19 @@ function TimeLine({ id }: { readonly id: string }) {
           <code key={trace} className="break small">
             trace {trace}
           </code>
-        ),
-      )}
+        );
+      })}
     >
-      <ErrorNote error={error} />
+      <ErrorNote error={isUnknown ? null : error} />
       {data ? null : error ? null : <Loading what="the timeline" />}
-      {data?.steps.length === 0 ? (
+      {isUnknown ? (
         <Empty icon="requests" title="No record of this request">
-          {unknownRequestText(limits, data.left_out)}
+          {error.message} {unknownRequestText(limits)}
         </Empty>
       ) : null}
       <ol className="timeline">
         {data?.steps.map((step) => (
-          <li key={`${step.at} ${step.what}`} data-tone={step.tone}>
+          <li key={`${step.at} ${step.text}`} data-outcome={step.outcome}>
             <span className="timeline-at">
               <Time at={step.at} toMs />
               <span className="soft small">{sinceText(first, step.at)}</span>
@@ -101,10 +104,10 @@ function TimeLine({ id }: { readonly id: string }) {
                 params={{ ...tenant, id: step.delivery_id }}
                 className="break"
               >
-                {step.what}
+                {step.text}
               </Link>
             ) : (
-              <span className="break">{step.what}</span>
+              <span className="break">{step.text}</span>
             )}
           </li>
         ))}

@@ -1,3 +1,4 @@
+import { metadataLimits, resourceNameLength } from '@rms/api/rules';
 import { useState } from 'react';
 import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import { fieldError } from '../../api/client.ts';
@@ -47,7 +48,7 @@ export function ResourceDialog({
           label="Name"
           name="name"
           defaultValue={resource?.name}
-          maxLength={255}
+          maxLength={resourceNameLength}
           error={fieldError(save.error, 'name')}
           required
         />
@@ -71,7 +72,7 @@ export function ResourceDialog({
           className="input-code"
           spellCheck={false}
           defaultValue={resource ? JSON.stringify(JSON.parse(resource.metadata_json), null, 2) : '{}'}
-          hint="A JSON object with string values."
+          hint={`A JSON object with string values: at most ${metadataLimits.pairs} pairs, keys of ${metadataLimits.keyLength} and values of ${metadataLimits.valueLength} characters.`}
           error={metadataError ?? fieldError(save.error, 'metadata')}
         />
         <ErrorNote error={save.error} fields={['name', 'metadata']} />

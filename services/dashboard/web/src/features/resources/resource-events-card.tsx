@@ -96,7 +96,7 @@ function Deliveries({ of: { id, deliveries, has_more_deliveries: hasMore } }: { 
             {urls.get(delivery.webhook_id) ?? delivery.webhook_id}
           </Link>
           <span className="small soft">
-            {delivery.status === 'skipped' ? 'webhook disabled' : resultText(delivery)}
+            {delivery.status === 'skipped' ? 'webhook disabled' : resultText(delivery.last_attempt)}
           </span>
         </li>
       ))}

@@ -1,3 +1,4 @@
+import { resourceNameLength } from '@rms/api/rules';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay, useTenant } from '../../api/tenant.ts';
@@ -71,7 +72,7 @@ export function ResourcesPage() {
               label="Name prefix"
               name="name"
               defaultValue={name}
-              maxLength={255}
+              maxLength={resourceNameLength}
               type="search"
               onBlur={(event) => event.target.value !== (name ?? '') && set({ name: event.target.value })}
             />

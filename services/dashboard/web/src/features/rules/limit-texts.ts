@@ -107,18 +107,14 @@ export function requestLogText({ request_log: log, request_log_days: days }: Lim
   return log === 'writes' ? `${daysText(days)}, only writes and failed reads` : daysText(days);
 }
 
-/**
- * Text for a request without a record.
- * @param leftOut requests that were only counted
- */
-export function unknownRequestText(limits: Limits<'request_log' | 'request_log_days'>, leftOut: number): string {
+/** Text for a request without a record. */
+export function unknownRequestText(limits: Limits<'request_log' | 'request_log_days'>): string {
   if (limits?.request_log === 'none') {
     return 'This installation does not record requests. Only requests that caused events have a timeline.';
   }
   const age = limits ? daysText(limits.request_log_days) : 'the retention period';
   const read = limits?.request_log === 'writes' ? 'was a successful read, ' : '';
-  const counted = leftOut > 0 ? `was one of ${leftOut.toLocaleString('en-US')} requests that were only counted, ` : '';
-  return `It was sent to the other environment, had no valid key of this workspace, ${read}${counted}or is older than ${age}.`;
+  return `It was sent to the other environment, had no valid key of this workspace, ${read}or is older than ${age}.`;
 }
 
 /** Time ranges within the retention of the delivery log, as options with a number of seconds. */

@@ -1,9 +1,9 @@
+import type { TestAttempt } from '@rms/api';
 import { receivedTypes, sampleEvent } from '@rms/webhook-events';
 import { useState } from 'react';
-import type { TestDocument } from '../../../../src/documents/delivery.ts';
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import { type One, useTenantChange } from '../../api/tenant.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
@@ -17,12 +17,12 @@ export function TestDialog({
 }: {
   readonly of: WebhookDocument;
   readonly onClose: () => void;
-  readonly onTested: (test: TestDocument) => void;
+  readonly onTested: (test: TestAttempt) => void;
 }) {
   const types = receivedTypes(webhook.events);
   const [chosen, setChosen] = useState<string>(types[0] ?? '');
   const [openedAt] = useState(() => new Date());
-  const send = useTenantChange<TestDocument>(onTested);
+  const send = useTenantChange<One<TestAttempt>>(({ data }) => onTested(data));
   const type = types.find((one) => one === chosen);
   return (
     <Dialog title="Send test event" onClose={onClose}>

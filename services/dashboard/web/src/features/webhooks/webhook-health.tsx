@@ -37,7 +37,7 @@ export function WebhookHealthCard({ id }: { readonly id: string }) {
         <Link
           to="/w/$workspace/$environment/deliveries"
           params={tenant}
-          search={{ webhook: id, status: failingStatuses, test: '0' }}
+          search={{ webhook: id, status: failingStatuses, test: 'false' }}
           className="small"
         >
           View failed

@@ -1,6 +1,6 @@
+import type { TestAttempt } from '@rms/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { TestDocument } from '../../../../src/documents/delivery.ts';
 import type { NewSecretDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
@@ -33,7 +33,7 @@ export function WebhookPage() {
   const [created, setCreated] = useState<NewSecretDocument>();
   const { data: limits } = useLimits();
   const close = () => setOpenDialog(undefined);
-  const [tested, setTested] = useState<TestDocument>();
+  const [tested, setTested] = useState<TestAttempt>();
   const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
     path: `/webhooks/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
@@ -98,7 +98,7 @@ export function WebhookPage() {
       )}
       {tested ? (
         <>
-          <AttemptCard of={tested} title="Test event" url={webhook.url} requestBody={tested.request_body} />
+          <AttemptCard of={tested} title="Test event" url={webhook.url} requestBody={tested.request.body ?? ''} />
           <p className="small">
             <Link to="/w/$workspace/$environment/deliveries/$id" params={{ ...tenant, id: tested.delivery_id }}>
               Test event in the delivery log

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { defineEndpoint } from '../endpoint.ts';
+import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { text } from '../text-schemas.ts';
+import { createdRange, toTimestamp } from '../time-schemas.ts';
+import { auditEntryDocument } from './document.ts';
+import { auditEntryList } from './schema.ts';
+
+const maxFilterLength = 200;
+
+export const listAuditLog = defineEndpoint({
+  method: 'get',
+  path: '/v1/audit_log',
+  operationId: 'listAuditLog',
+  summary: 'List the audit log',
+  description:
+    'Changes in the environment of the key and changes that concern both environments, newest first. Entries that ' +
+    'concern both environments (users, members, sign-ins) are left out unless an operator, or a user who is now an admin ' +
+    'or owner of the workspace, created the key. With a filter, ' +
+    'a page can have fewer items than `per_page`, or none, although `links.next` is set, because each request reads ' +
+    'at most 10,000 entries.',
+  tag: 'Workspace',
+  scope: 'admin',
+  permission: 'audit.read',
+  query: z.strictObject({
+    action: text(1, maxFilterLength)
+      .optional()
+      .describe('An action such as `key.created`, or a prefix that ends with a dot, such as `key.`.'),
+    actor: text(1, maxFilterLength).optional().describe('Only changes by this actor, as in `actor` of an entry.'),
+    target_id: text(1, maxFilterLength).optional().describe('Only changes of this object.'),
+    ...createdRange,
+    ...pageQuery,
+  }),
+  success: {
+    status: 200,
+    description: 'A page of audit entries.',
+    schema: auditEntryList,
+  },
+  async handle({ context, query, tenant, backend, url, signal }) {
+    const { workspaceId, environment } = tenant;
+    const { created_after: after, created_before: before } = query;
+    const { entries, ...page } = await backend.audit.listAuditEntries(
+      {
+        workspaceId,
+        environment,
+        action: query.action ?? '',
+        actor: query.actor ?? '',
+        targetId: query.target_id ?? '',
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+        ...(after === undefined ? {} : { sinceTime: toTimestamp(after) }),
+        ...(before === undefined ? {} : { untilTime: toTimestamp(before) }),
+      },
+      { context: context(), signal: signal() },
+    );
+    return listResponse(
+      entries.map((entry) => JSON.stringify(auditEntryDocument(entry))),
+      page,
+      url(),
+      query,
+    );
+  },
+});
+
+export const auditEntryEndpoints = [listAuditLog];

@@ -1,0 +1,155 @@
+import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
+import { coalesce } from '@rms/async';
+import type { Status } from '@rms/proto/google/rpc/status_pb';
+import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
+import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
+import {
+  type CreateResourceRequestSchema,
+  type DeleteResourceRequestSchema,
+  type GetResourceRequestSchema,
+  ResourcesService,
+  type UpdateResourceRequestSchema,
+} from '@rms/proto/rms/resources/v1/resources_service_pb';
+import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
+import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { type CallOptions, callForAll, fromStatusMessage, type RpcClient } from '@rms/rpc';
+
+type CreateRequest = MessageInitShape<typeof CreateResourceRequestSchema>;
+type GetRequest = MessageInitShape<typeof GetResourceRequestSchema>;
+type UpdateRequest = MessageInitShape<typeof UpdateResourceRequestSchema>;
+type DeleteRequest = MessageInitShape<typeof DeleteResourceRequestSchema>;
+
+/** Calls of the services behind the API. */
+export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService>, 'listResources'> {
+  createResource(request: CreateRequest): Promise<{ resource: Resource; replayed: boolean }>;
+  getResource(request: GetRequest): Promise<Resource>;
+  updateResource(request: UpdateRequest): Promise<Resource>;
+  deleteResource(request: DeleteRequest): Promise<void>;
+}
+
+/** RPC clients whose calls serve one request each. */
+export interface Clients {
+  readonly keys: RpcClient<typeof KeysService>;
+  readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
+  readonly audit: Pick<RpcClient<typeof AuditService>, 'listAuditEntries'>;
+  /** undefined if requests are not counted. */
+  readonly usage: Pick<RpcClient<typeof UsageService>, 'getUsage'> | undefined;
+  /** undefined: users are named by their IDs. */
+  readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers'> | undefined;
+  readonly requests: Pick<RpcClient<typeof RequestsService>, 'listRequests' | 'searchRequests'>;
+  readonly webhooks: RpcClient<typeof WebhooksService>;
+  readonly deliveries: RpcClient<typeof DeliveriesService>;
+  readonly events: RpcClient<typeof EventsService>;
+}
+
+/**
+ * Two batches in flight hide the round trip, and one slow batch does not block all requests. If a service hangs, a
+ * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces take turns.
+ */
+const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
+
+const { method } = ResourcesService;
+
+/**
+ * Creates the calls of the services.
+ * @param shareBatches whether concurrent requests for single resources share batch RPCs. false: for callers that act
+ *   for users, because a batch must name one user.
+ */
+export function createBackend(
+  resources: RpcClient<typeof ResourcesService>,
+  clients: Clients,
+  shareBatches: boolean,
+): Backend {
+  const inOneCall = shareBatches ? inSharedCall : inOwnCall;
+  const create = inOneCall(
+    method.batchCreateResources,
+    async (requests: CreateRequest[], options: CallOptions) =>
+      (await resources.batchCreateResources({ requests }, options)).results,
+  );
+  const get = inOneCall(
+    method.batchGetResources,
+    async (requests: GetRequest[], options: CallOptions) =>
+      (await resources.batchGetResources({ requests }, options)).results,
+  );
+  const update = inOneCall(
+    method.batchUpdateResources,
+    async (requests: UpdateRequest[], options: CallOptions) =>
+      (await resources.batchUpdateResources({ requests }, options)).results,
+  );
+  const remove = inOneCall(
+    method.batchDeleteResources,
+    async (requests: DeleteRequest[], options: CallOptions) =>
+      (await resources.batchDeleteResources({ requests }, options)).results,
+  );
+  return {
+    async createResource(request) {
+      const { result, replayed } = await create(request);
+      return { resource: unwrap(result), replayed };
+    },
+    getResource: async (request) => unwrap((await get(request)).result),
+    updateResource: async (request) => unwrap((await update(request)).result),
+    async deleteResource(request) {
+      const { error } = await remove(request);
+      if (error) throw fromStatusMessage(error);
+    },
+    listResources: resources.listResources,
+    ...clients,
+  };
+}
+
+type ItemResult =
+  | { case: 'resource'; value: Resource }
+  | { case: 'error'; value: Status }
+  | { case: undefined; value?: undefined };
+
+type Send<Request, Response> = (requests: Request[], options: CallOptions) => Promise<Response[]>;
+
+/** Collects concurrent requests into one batch RPC. Each request keeps its own trace. */
+function inSharedCall<Request extends ItemRequest, Response extends ItemResponse>(
+  rpc: DescMethod,
+  send: Send<Request, Response>,
+): (request: Request) => Promise<Response> {
+  const sendAll = (requests: Request[]) => send(requests, {});
+  const laneOf = ({ context }: Request) => context?.principal?.workspaceId ?? '';
+  return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, laneOf });
+}
+
+/** Makes a batch RPC of one request. */
+function inOwnCall<Request extends ItemRequest, Response extends ItemResponse>(
+  rpc: DescMethod,
+  send: Send<Request, Response>,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const sendOne = (requests: Request[]) => send(requests, { context: request.context });
+    const [response] = await callForAll(rpc, [request], sendOne, errorOf);
+    if (!response) throw new Error('the resources service returned no result');
+    return response;
+  };
+}
+
+type ItemRequest = Parameters<typeof callForAll>[1][number] & {
+  readonly context?: { readonly principal?: { readonly workspaceId?: string } | undefined } | undefined;
+};
+
+interface ItemResponse {
+  readonly result?: ItemResult;
+  readonly error?: Status | undefined;
+}
+
+/** Returns the error of a batch item, or undefined if it succeeded. */
+function errorOf({ result, error }: ItemResponse) {
+  const status = result?.case === 'error' ? result.value : error;
+  return status && fromStatusMessage(status);
+}
+
+function unwrap(result: ItemResult): Resource {
+  if (result.case === 'resource') return result.value;
+  if (result.case === 'error') throw fromStatusMessage(result.value);
+  throw new Error('the resources service returned neither a resource nor an error');
+}

@@ -1,0 +1,23 @@
+import { auditEntryEndpoints } from './audit-entry/endpoints.ts';
+import { deliveryEndpoints } from './delivery/endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
+import { eventEndpoints } from './event/endpoints.ts';
+import { keyEndpoints } from './key/endpoints.ts';
+import { replayEndpoints } from './replay/endpoints.ts';
+import { requestEndpoints } from './request/endpoints.ts';
+import { resourceEndpoints } from './resource/endpoints.ts';
+import { webhookEndpoints } from './webhook/endpoints.ts';
+import { workspaceEndpoints } from './workspace/endpoints.ts';
+
+/** All endpoints of the API, in the order of the OpenAPI document. */
+export const endpoints: readonly Endpoint[] = [
+  ...resourceEndpoints,
+  ...webhookEndpoints,
+  ...eventEndpoints,
+  ...deliveryEndpoints,
+  ...replayEndpoints,
+  ...requestEndpoints,
+  ...keyEndpoints,
+  ...workspaceEndpoints,
+  ...auditEntryEndpoints,
+];

@@ -1,0 +1,89 @@
+import type { ListEventsResponse } from '@rms/proto/rms/webhooks/v1/events_service_pb';
+import { z } from 'zod';
+import { defineEndpoint } from '../endpoint.ts';
+import { pageQuery, pageSizeOf, pageUrl } from '../list.ts';
+import { checkId, oneResponse } from '../single-object.ts';
+import { eventJson, eventListJson } from './document.ts';
+import { after, eventList, oneEvent } from './schema.ts';
+
+export const listEvents = defineEndpoint({
+  method: 'get',
+  path: '/v1/events',
+  operationId: 'listEvents',
+  summary: 'List events',
+  description:
+    'Returns all events, oldest first, independent of webhooks. Sequences have no gaps and appear in order: a client ' +
+    'that repeats the request with `after` set to its last sequence gets every event exactly once. When the service has ' +
+    'lost events, for example because its database was restored from a backup, sequences continue 1,000,000 higher; ' +
+    'events after such a gap may be repeats, with the same `id`. If older events are ' +
+    'no longer stored, the page starts with the oldest stored event, and its sequence shows the loss. If `after` is ' +
+    'beyond the newest event, the response is 400: that sequence belongs to another environment, or to a time before ' +
+    'the database was restored from a backup.',
+  tag: 'Events',
+  scope: 'read',
+  permission: 'webhooks.read',
+  query: z.strictObject({ after, per_page: pageQuery.per_page }),
+  success: { status: 200, description: 'A page of events.', schema: eventList },
+  async handle({ context, query, tenant, backend, url, signal }) {
+    const { workspaceId, environment } = tenant;
+    const pageSize = pageSizeOf(query);
+    const page = await backend.events.listEvents(
+      { workspaceId, environment, after: BigInt(query.after ?? 0), pageSize },
+      { context: context(), signal: signal() },
+    );
+    const { meta, next, previous } = pagePositionOf(page, Number(query.after ?? 0), pageSize);
+    const link = (after: number | null) => (after === null ? null : pageUrl(url(), { ...query, after }));
+    return { status: 200, json: eventListJson(page.events, meta, { next: link(next), prev: link(previous) }) };
+  },
+});
+
+/**
+ * Computes the position of a page in the feed, and the `after` values of its neighbors. This is arithmetic because
+ * sequences have no gaps. After a restore they have one, which counts as events.
+ */
+function pagePositionOf(
+  { events, oldestPosition, newestPosition }: ListEventsResponse,
+  after: number,
+  pageSize: number,
+) {
+  const [oldest, newest] = [Number(oldestPosition), Number(newestPosition)];
+  // If no events are kept, the feed starts with the next event.
+  const start = (oldest || newest + 1) - 1;
+  const begin = Math.max(after, start);
+  const end = Number(events.at(-1)?.position ?? newest);
+  return {
+    meta: {
+      total: newest - start,
+      page: Math.ceil((begin - start) / pageSize) + 1,
+      per_page: pageSize,
+      oldest_sequence: oldest,
+      newest_sequence: newest,
+    },
+    next: end < newest ? end : null,
+    previous: begin > start ? Math.max(begin - pageSize, start) : null,
+  };
+}
+
+export const getEvent = defineEndpoint({
+  method: 'get',
+  path: '/v1/events/{id}',
+  operationId: 'getEvent',
+  summary: 'Get an event',
+  tag: 'Events',
+  scope: 'read',
+  permission: 'webhooks.read',
+  conditional: true,
+  success: { status: 200, description: 'The event, as in the feed.', schema: oneEvent },
+  async handle({ context, id, tenant, backend, signal }) {
+    checkId('evt', id);
+    const { workspaceId, environment } = tenant;
+    const { event } = await backend.events.getEvent(
+      { workspaceId, environment, id },
+      { context: context(), signal: signal() },
+    );
+    if (!event) throw new Error('the webhooks service returned no event');
+    return oneResponse(200, { json: eventJson(event) });
+  },
+});
+
+export const eventEndpoints = [listEvents, getEvent];

@@ -1,0 +1,18 @@
+export type { Attempt, AttemptSummary, TestAttempt } from './attempt/schema.ts';
+export type { AuditEntry } from './audit-entry/schema.ts';
+export { type Backend, createBackend } from './backend.ts';
+export { deliveryDocument } from './delivery/document.ts';
+export { deliveryEndpoints } from './delivery/endpoints.ts';
+export type { Delivery, FullDelivery } from './delivery/schema.ts';
+export { delayReasons, deliveryStatuses } from './delivery/status.ts';
+export { type Admitted, type CallerLimits, type Endpoint, parameterOf, type RequiredScope } from './endpoint.ts';
+export { endpoints } from './endpoints.ts';
+export { envelopeOf } from './event/schema.ts';
+export { replayEndpoints } from './replay/endpoints.ts';
+export type { Replay, ReplayEstimate } from './replay/schema.ts';
+export { requestEndpoints } from './request/endpoints.ts';
+export type { Timeline } from './request/schema.ts';
+export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';
+export { tags } from './tags.ts';
+export { createWebhook, testWebhook } from './webhook/endpoints.ts';
+export { type WebhookUrls, webhookUrl, webhookUrlShape } from './webhook/schema.ts';

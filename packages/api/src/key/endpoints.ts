@@ -1,0 +1,205 @@
+import { KeyStatus } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { z } from 'zod';
+import { defineEndpoint } from '../endpoint.ts';
+import { listOf, listResponse, noTotal, pageQuery, pageSizeOf } from '../list.ts';
+import { checkId, oneResponse } from '../single-object.ts';
+import { text } from '../text-schemas.ts';
+import { toDuration, toTimestamp } from '../time-schemas.ts';
+import { keyJson, oneKeyOf, oneNewKeyOf, scopeMessages } from './document.ts';
+import {
+  createKeyBody,
+  defaultOverlapSeconds,
+  listedKey,
+  oneKey,
+  oneNewKey,
+  rollKeyBody,
+  statusNames,
+  updateKeyBody,
+} from './schema.ts';
+
+const statusMessages = {
+  active: KeyStatus.ACTIVE,
+  expired: KeyStatus.EXPIRED,
+  revoked: KeyStatus.REVOKED,
+  rolled: KeyStatus.ROLLED,
+} as const;
+
+export const listKeys = defineEndpoint({
+  method: 'get',
+  path: '/v1/api_keys',
+  operationId: 'listApiKeys',
+  summary: 'List API keys',
+  description:
+    'Newest first. With a filter, a page can have fewer items than `per_page`, or none, although `links.next` is ' +
+    'set, because each request reads at most 10,000 keys.',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.read',
+  query: z.strictObject({
+    status: z.enum(statusNames).optional().describe('Only keys with this status.'),
+    name: text(1, 100).optional().describe('Only keys whose name contains this text (case-insensitive).'),
+    ...pageQuery,
+  }),
+  success: {
+    status: 200,
+    description: 'A page of keys.',
+    schema: listOf(listedKey, noTotal).meta({ id: 'ApiKeyList' }),
+  },
+  async handle({ context, query, tenant, backend, url, signal }) {
+    const { workspaceId, environment } = tenant;
+    const { keys, ...page } = await backend.keys.listKeys(
+      {
+        workspaceId,
+        environment,
+        status: query.status ? statusMessages[query.status] : KeyStatus.UNSPECIFIED,
+        namePart: query.name ?? '',
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+      },
+      { context: context(), signal: signal() },
+    );
+    const items = keys.map((key) => keyJson(key));
+    return listResponse(items, page, url(), query);
+  },
+});
+
+export const createKey = defineEndpoint({
+  method: 'post',
+  path: '/v1/api_keys',
+  operationId: 'createApiKey',
+  summary: 'Create an API key',
+  description:
+    'The key belongs to the workspace and environment of the request, and its scope is at most the scope of the ' +
+    'calling key. The response contains the value, which is shown only once. If another API key repeats the ' +
+    'Idempotency-Key, its response does not contain the value.',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.admin',
+  idempotent: true,
+  conditional: true,
+  body: createKeyBody,
+  success: { status: 201, description: 'The new key with its value.', schema: oneNewKey },
+  async handle({ context, body, tenant, idempotencyKey, backend }) {
+    const { workspaceId, environment } = tenant;
+    const { key, keyValue, replayed } = await backend.keys.createKey(
+      {
+        workspaceId,
+        environment,
+        name: body.name,
+        scope: scopeMessages.toValue(body.scope),
+        allowedIps: body.allowed_ips ?? [],
+        idempotencyKey,
+        ...(body.expires_at == null ? {} : { expireTime: toTimestamp(body.expires_at) }),
+        ...(body.rate_limit == null ? {} : { rateLimitRequests: BigInt(body.rate_limit) }),
+      },
+      { context: context() },
+    );
+    return oneResponse(201, oneNewKeyOf(key, keyValue), replayed);
+  },
+});
+
+export const getKey = defineEndpoint({
+  method: 'get',
+  path: '/v1/api_keys/{id}',
+  operationId: 'getApiKey',
+  summary: 'Get an API key',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.read',
+  conditional: true,
+  success: { status: 200, description: 'The key with its recent clients, without its value.', schema: oneKey },
+  async handle({ context, id, tenant, backend, signal }) {
+    checkId('key', id);
+    const { workspaceId, environment } = tenant;
+    const { key } = await backend.keys.getKey(
+      { workspaceId, environment, id },
+      { context: context(), signal: signal() },
+    );
+    return oneResponse(200, oneKeyOf(key));
+  },
+});
+
+export const updateKey = defineEndpoint({
+  method: 'patch',
+  path: '/v1/api_keys/{id}',
+  operationId: 'updateApiKey',
+  summary: 'Update an API key',
+  description:
+    'Changes only the fields in the request. The change is effective at every gateway before the response is sent.',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.write',
+  conditional: true,
+  body: updateKeyBody,
+  success: { status: 200, description: 'The updated key.', schema: oneKey },
+  async handle({ context, id, body, expectedVersions, tenant, backend }) {
+    checkId('key', id);
+    const { workspaceId, environment } = tenant;
+    const { name, allowed_ips: allowedIps, rate_limit: rateLimit, expires_at: expiresAt } = body;
+    const { key } = await backend.keys.updateKey(
+      {
+        workspaceId,
+        environment,
+        id,
+        expectedVersions,
+        ...(name === undefined ? {} : { name }),
+        ...(allowedIps === undefined ? {} : { allowedIps: { cidrs: allowedIps ?? [] } }),
+        ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === null ? {} : { requests: BigInt(rateLimit) } }),
+        ...(expiresAt === undefined ? {} : { expiry: expiresAt === null ? {} : { time: toTimestamp(expiresAt) } }),
+      },
+      { context: context() },
+    );
+    return oneResponse(200, oneKeyOf(key));
+  },
+});
+
+export const rollKey = defineEndpoint({
+  method: 'post',
+  path: '/v1/api_keys/{id}/roll',
+  operationId: 'rollApiKey',
+  summary: 'Roll an API key',
+  description:
+    'Creates a key with the same name, scope, allowlist and rate limit. The old key is rejected with ' +
+    '`api_key_expired` when the overlap has ended. A key may roll itself. If another API key repeats the ' +
+    'Idempotency-Key, its response does not contain the value.',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.admin',
+  idempotent: true,
+  conditional: true,
+  optionalBody: true,
+  body: rollKeyBody,
+  success: { status: 201, description: 'The new key with its value.', schema: oneNewKey },
+  async handle({ context, id, body, tenant, idempotencyKey, backend }) {
+    checkId('key', id);
+    const { workspaceId, environment } = tenant;
+    const { key, keyValue, replayed } = await backend.keys.rollKey(
+      { workspaceId, environment, id, overlap: toDuration(body.overlap ?? defaultOverlapSeconds), idempotencyKey },
+      { context: context() },
+    );
+    return oneResponse(201, oneNewKeyOf(key, keyValue), replayed);
+  },
+});
+
+export const revokeKey = defineEndpoint({
+  method: 'delete',
+  path: '/v1/api_keys/{id}',
+  operationId: 'revokeApiKey',
+  summary: 'Revoke an API key',
+  description:
+    'Every gateway rejects the key when the response is sent. A key may revoke itself. A revoked key remains in the ' +
+    'list; revoking it again is not an error.',
+  tag: 'API keys',
+  scope: 'admin',
+  permission: 'keys.write',
+  conditional: true,
+  success: { status: 204, description: 'The key was revoked.' },
+  async handle({ context, id, expectedVersions, tenant, backend }) {
+    checkId('key', id);
+    const { workspaceId, environment } = tenant;
+    await backend.keys.revokeKey({ workspaceId, environment, id, expectedVersions }, { context: context() });
+    return { status: 204 };
+  },
+});
+
+export const keyEndpoints = [listKeys, createKey, getKey, updateKey, rollKey, revokeKey];

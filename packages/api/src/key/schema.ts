@@ -1,0 +1,116 @@
+import { maxRequestLimit, maxRollOverlapSeconds } from '@rms/api-key';
+import { z } from 'zod';
+import { text } from '../text-schemas.ts';
+import { seconds, shownTime, timeInput } from '../time-schemas.ts';
+
+export type KeyScope = 'read' | 'write' | 'admin';
+
+export const statusNames = ['active', 'expired', 'revoked', 'rolled'] as const;
+export type StatusName = (typeof statusNames)[number];
+
+const allowedIpsLimit = 100;
+export const defaultOverlapSeconds = 86_400;
+
+const name = text(1, 100).describe('Human-readable name.');
+const scope = z.enum(['read', 'write', 'admin']).describe('Scopes are nested: `read` ⊂ `write` ⊂ `admin`.');
+const allowedIps = z
+  .array(z.string().max(64))
+  .max(allowedIpsLimit)
+  .describe('IP addresses or CIDRs that may use the key. Empty: any address.')
+  .meta({ examples: [['192.0.2.0/24']] });
+const rateLimit = z
+  .int()
+  .min(1)
+  .max(maxRequestLimit)
+  .nullable()
+  .describe('Requests per window. It can only lower the limit of the plan. Null: the limit of the plan.');
+
+const expiry = timeInput.nullable().describe('Time from which the key is rejected. Null: never.');
+
+export const createKeyBody = z
+  .strictObject({
+    name,
+    scope,
+    expires_at: expiry.optional(),
+    allowed_ips: allowedIps.nullish(),
+    rate_limit: rateLimit.optional(),
+  })
+  .meta({ id: 'CreateApiKey', example: { name: 'ci-deploy', scope: 'write' } });
+
+export const updateKeyBody = z
+  .strictObject({
+    name: name.optional(),
+    allowed_ips: allowedIps.nullish(),
+    rate_limit: rateLimit.optional(),
+    expires_at: expiry
+      .optional()
+      .describe('Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time.'),
+  })
+  .meta({ id: 'UpdateApiKey', example: { allowed_ips: ['192.0.2.0/24'] } });
+
+export const rollKeyBody = z
+  .strictObject({
+    overlap: seconds(0, maxRollOverlapSeconds)
+      .optional()
+      .describe('Seconds for which the old key remains valid.')
+      .meta({ override: { default: defaultOverlapSeconds } }),
+  })
+  .meta({ id: 'RollApiKey', example: { overlap: 3_600 } });
+
+const fields = {
+  id: z.string().meta({ pattern: '^key_[0-9a-z]+$', examples: ['key_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+  type: z.literal('api_key'),
+  name,
+  scope,
+  environment: z.enum(['live', 'sandbox']),
+  hint: z
+    .string()
+    .describe('First and last characters of the key, to recognize it.')
+    .meta({ examples: ['sk_live_Ab3d…yz12'] }),
+  status: z
+    .enum(statusNames)
+    .describe('A `rolled` key has been replaced by `rolled_to`. It is accepted until the overlap ends.'),
+  allowed_ips: allowedIps,
+  rate_limit: rateLimit,
+  expires_at: shownTime.nullable(),
+  created_at: shownTime,
+  last_used_at: shownTime.nullable().describe('Updated a few seconds after each use.'),
+  rolled_to: z.string().nullable().describe('ID of the key that replaced this one.'),
+};
+
+export const listedKey = z.strictObject(fields).meta({ id: 'ApiKey' });
+
+export const oneKey = z.strictObject({
+  data: z
+    .strictObject({
+      ...fields,
+      last_used_ip: z.string().nullable(),
+      clients: z
+        .array(
+          z.strictObject({
+            address: z.string(),
+            user_agent: z.string(),
+            last_used_at: shownTime,
+            requests: z.int().min(0),
+          }),
+        )
+        .describe('Most recent combinations of address and user agent, the latest first; at most 50.'),
+    })
+    .meta({ id: 'ApiKeyWithClients' }),
+});
+
+export const oneNewKey = z.strictObject({
+  data: z
+    .strictObject({
+      ...fields,
+      key: z
+        .string()
+        .meta({
+          pattern: '^sk_(live|test)_',
+          description: 'The value. Shown only once, to the API key that sent the request.',
+          examples: ['sk_live_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z000000'],
+        })
+        .optional(),
+    })
+    .meta({ id: 'CreatedApiKey' }),
+});

@@ -1,0 +1,66 @@
+import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { z } from 'zod';
+import { metadataLimits, metadataProblems, resourceNameLength } from '../rules.ts';
+import { text, withoutNul } from '../text-schemas.ts';
+
+export const statusMessages = {
+  active: ResourceStatus.ACTIVE,
+  inactive: ResourceStatus.INACTIVE,
+  archived: ResourceStatus.ARCHIVED,
+} as const;
+
+export const inputTypeMessages = { standard: InputType.STANDARD, advanced: InputType.ADVANCED } as const;
+
+const name = text(1, resourceNameLength).describe('Human-readable name. Its length is counted in Unicode code points.');
+export const status = z.enum(['active', 'inactive', 'archived']).describe('New resources are `active`.');
+
+const metadataDescription = `At most ${metadataLimits.pairs} pairs. On update, an object replaces the existing metadata completely.`;
+const metadataShape = {
+  type: 'object',
+  maxProperties: metadataLimits.pairs,
+  propertyNames: { minLength: 1, maxLength: metadataLimits.keyLength, pattern: withoutNul },
+  additionalProperties: { type: 'string', maxLength: metadataLimits.valueLength, pattern: withoutNul },
+  description: metadataDescription,
+} as const;
+
+/**
+ * Specification, "Metadata rules". Validated by hand so that the object is passed on unchanged, with keys such as
+ * `__proto__` as plain data.
+ */
+export const metadata = z
+  .unknown()
+  .superRefine((value, context) => {
+    for (const { path, message } of metadataProblems(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  })
+  .meta({ override: metadataShape }) as z.ZodType<Record<string, string>>;
+
+export const createResourceBody = z
+  .strictObject({
+    name,
+    type: z
+      .enum(['standard', 'advanced'])
+      .optional()
+      .meta({ override: { default: 'standard' } }),
+    metadata: metadata.optional(),
+  })
+  .meta({ id: 'CreateResource', example: { name: 'My resource', metadata: { team: 'blue' } } });
+
+export const updateResourceBody = z
+  .strictObject({ name: name.optional(), status: status.optional(), metadata: metadata.optional() })
+  .meta({ id: 'UpdateResource', example: { status: 'archived' } });
+
+export const resource = z
+  .strictObject({
+    id: z.string().meta({ pattern: '^res_[0-9a-z]+$', examples: ['res_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+    type: z.literal('resource'),
+    status,
+    name,
+    metadata,
+    created_at: z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] }),
+    updated_at: z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] }),
+  })
+  .meta({ id: 'Resource' });
+
+export const oneResource = z.strictObject({ data: resource });

@@ -1,0 +1,289 @@
+import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import type { CallOptions } from '@rms/rpc';
+import { eventTypes } from '@rms/webhook-events';
+import { z } from 'zod';
+import { testAttemptDocument } from '../attempt/document.ts';
+import { testAttempt } from '../attempt/schema.ts';
+import { type Call, defineEndpoint } from '../endpoint.ts';
+import { listOf, listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { checkId, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
+import { seconds, shownTime, toDuration } from '../time-schemas.ts';
+import { timeOf } from '../times.ts';
+import { oneWebhookOf, toRateLimitMessage, toRetryPolicyMessage, webhookJson } from './document.ts';
+import {
+  createWebhookBody,
+  newSecret,
+  oneNewWebhook,
+  oneWebhook,
+  updateWebhookBody,
+  webhook,
+  webhookId,
+  webhookStatusMessages,
+} from './schema.ts';
+
+export const createWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks',
+  operationId: 'createWebhook',
+  summary: 'Create a webhook',
+  description:
+    'The response contains the signing secret, which is shown only once. If another API key repeats the ' +
+    'Idempotency-Key, its response does not contain the secret.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.write',
+  idempotent: true,
+  body: createWebhookBody,
+  conditional: true,
+  success: { status: 201, description: 'The new webhook with its secret.', schema: oneNewWebhook },
+  async handle({ context, body, tenant, limits, idempotencyKey, backend }) {
+    const { workspaceId, environment } = tenant;
+    const { maxWebhooks } = await limits();
+    const { webhook, secret, replayed } = await backend.webhooks.createWebhook(
+      {
+        workspaceId,
+        environment,
+        url: body.url,
+        events: body.events,
+        description: body.description ?? '',
+        ordered: body.ordered ?? false,
+        ...(body.retry_policy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(body.retry_policy) }),
+        ...(body.rate_limit === undefined ? {} : { rateLimit: toRateLimitMessage(body.rate_limit) }),
+        idempotencyKey,
+        ...(maxWebhooks === undefined ? {} : { maxWebhooks }),
+      },
+      { context: context() },
+    );
+    return oneResponse(201, oneWebhookOf(webhook, undefined, secret), replayed);
+  },
+});
+
+export const getWebhook = defineEndpoint({
+  method: 'get',
+  path: '/v1/webhooks/{id}',
+  operationId: 'getWebhook',
+  summary: 'Get a webhook',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.read',
+  conditional: true,
+  success: { status: 200, description: 'The webhook, without its secret.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, tenant, backend, signal } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const options = { context: context(), signal: signal() };
+    const [{ webhook }, healths] = await Promise.all([
+      backend.webhooks.getWebhook({ workspaceId, environment, id }, options),
+      readHealth(call, [id], options),
+    ]);
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
+  },
+});
+
+export const listWebhooks = defineEndpoint({
+  method: 'get',
+  path: '/v1/webhooks',
+  operationId: 'listWebhooks',
+  summary: 'List webhooks',
+  description: 'Newest first.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.read',
+  query: z.strictObject(pageQuery),
+  success: { status: 200, description: 'A page of webhooks.', schema: listOf(webhook).meta({ id: 'WebhookList' }) },
+  async handle(call) {
+    const { context, query, tenant, backend, url, signal } = call;
+    const { workspaceId, environment } = tenant;
+    const options = { context: context(), signal: signal() };
+    const page = await backend.webhooks.listWebhooks(
+      { workspaceId, environment, pageSize: pageSizeOf(query), pageToken: query.cursor ?? '' },
+      options,
+    );
+    const healths = await readHealth(
+      call,
+      page.webhooks.map(({ id }) => id),
+      options,
+    );
+    const items = page.webhooks.map((item) => webhookJson(item, healths.get(item.id)));
+    return listResponse(items, page, url(), query);
+  },
+});
+
+export const updateWebhook = defineEndpoint({
+  method: 'patch',
+  path: '/v1/webhooks/{id}',
+  operationId: 'updateWebhook',
+  summary: 'Update a webhook',
+  description: 'Changes only the fields in the request.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.write',
+  body: updateWebhookBody,
+  conditional: true,
+  success: { status: 200, description: 'The updated webhook.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, body, expectedVersions, tenant, backend } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const { url, events, status, description, ordered, retry_policy: retryPolicy, rate_limit: rateLimit } = body;
+    const { webhook } = await backend.webhooks.updateWebhook(
+      {
+        workspaceId,
+        environment,
+        id,
+        expectedVersions,
+        ...(url === undefined ? {} : { url }),
+        ...(events === undefined ? {} : { events: { types: events } }),
+        ...(status === undefined ? {} : { status: webhookStatusMessages[status] }),
+        ...(description === undefined ? {} : { description }),
+        ...(ordered === undefined ? {} : { ordered }),
+        ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
+        ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
+      },
+      { context: context() },
+    );
+    const healths = await readHealth(call, [id], { context: context() });
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
+  },
+});
+
+export const deleteWebhook = defineEndpoint({
+  method: 'delete',
+  path: '/v1/webhooks/{id}',
+  operationId: 'deleteWebhook',
+  summary: 'Delete a webhook',
+  description: 'Its pending deliveries end as `failed`.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.write',
+  conditional: true,
+  success: { status: 204, description: 'The webhook was deleted.' },
+  async handle({ context, id, expectedVersions, tenant, backend }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    await backend.webhooks.deleteWebhook({ workspaceId, environment, id, expectedVersions }, { context: context() });
+    return { status: 204 };
+  },
+});
+
+const defaultOverlapSeconds = 86_400;
+const maxOverlapSeconds = 7 * 86_400;
+
+export const rotateSecret = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/rotate_secret',
+  operationId: 'rotateWebhookSecret',
+  summary: 'Rotate the signing secret',
+  description:
+    'During the overlap, deliveries are signed with both secrets (`webhook-signature`). The response contains the new ' +
+    'secret, which is shown only once. If another API key repeats the Idempotency-Key, its response does not contain ' +
+    'the secret.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'webhooks.write',
+  idempotent: true,
+  optionalBody: true,
+  body: z
+    .strictObject({
+      overlap: seconds(0, maxOverlapSeconds)
+        .optional()
+        .describe('Seconds during which deliveries are also signed with the previous secret.')
+        .meta({ override: { default: defaultOverlapSeconds } }),
+    })
+    .meta({ id: 'RotateWebhookSecret', example: { overlap: 3_600 } }),
+  success: {
+    status: 200,
+    description: 'The new secret.',
+    schema: z.strictObject({
+      data: z
+        .strictObject({
+          id: webhookId,
+          secret: newSecret,
+          previous_secret_expires_at: shownTime.nullable().describe('Null without an overlap.'),
+        })
+        .meta({ id: 'RotatedWebhookSecret' }),
+    }),
+  },
+  async handle({ context, id, body, tenant, idempotencyKey, backend }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const { webhook, secret, replayed } = await backend.webhooks.rotateSecret(
+      { workspaceId, environment, id, overlap: toDuration(body.overlap ?? defaultOverlapSeconds), idempotencyKey },
+      { context: context() },
+    );
+    const previous = timeOf(webhook?.previousSecretExpireTime);
+    const json = JSON.stringify({ id, secret: secret || undefined, previous_secret_expires_at: previous });
+    return { status: 200, json: oneJson(json), headers: replayedHeader(replayed) };
+  },
+});
+
+/** Longer than the 10 seconds that an endpoint has to respond. */
+const timeoutMs = 15_000;
+
+export const testWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/test',
+  operationId: 'testWebhook',
+  summary: 'Send a test event',
+  description:
+    'Sends a sample event immediately, regardless of the status of the webhook, and returns the attempt. The attempt is ' +
+    'not retried. The delivery log has it as a test delivery, which no success rate or alert counts. ' +
+    'At most 10 tests per minute, workspace and environment. ' +
+    'The response can take more than 10 seconds.',
+  tag: 'Webhooks',
+  scope: 'admin',
+  permission: 'deliveries.send',
+  idempotent: true,
+  optionalBody: true,
+  body: z
+    .strictObject({
+      event_type: z
+        .enum(eventTypes)
+        .optional()
+        .describe('Type of the sample event, which the webhook must receive. Default: the first such type.'),
+    })
+    .meta({ id: 'TestWebhook', example: { event_type: 'resource.updated' } }),
+  success: {
+    status: 200,
+    description: 'The attempt, whether it succeeded or not.',
+    schema: z.strictObject({ data: testAttempt }),
+  },
+  async handle({ context, id, body, tenant, idempotencyKey, backend }) {
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const response = await backend.webhooks.testWebhook(
+      { workspaceId, environment, id, eventType: body.event_type ?? '', idempotencyKey },
+      { context: context(), timeoutMs },
+    );
+    const { attempt, replayed } = response;
+    if (!attempt) throw new Error('the webhooks service returned no attempt');
+    const json = oneJson(JSON.stringify(testAttemptDocument(attempt, response)));
+    return { status: 200, json, headers: replayedHeader(replayed) };
+  },
+});
+
+/** Returns the health of webhooks by webhook ID. Deleted webhooks have no entry. */
+export async function readHealth(
+  { backend, tenant }: Pick<Call<unknown, unknown>, 'backend' | 'tenant'>,
+  ids: readonly string[],
+  options: CallOptions,
+): Promise<ReadonlyMap<string, WebhookHealth>> {
+  if (ids.length === 0) return new Map();
+  const { workspaceId, environment } = tenant;
+  const { healths } = await backend.webhooks.batchGetWebhookHealth(
+    { workspaceId, environment, ids: [...ids] },
+    options,
+  );
+  return new Map(healths.map((health) => [health.webhookId, health]));
+}
+
+export const webhookEndpoints = [
+  createWebhook,
+  getWebhook,
+  listWebhooks,
+  updateWebhook,
+  deleteWebhook,
+  rotateSecret,
+  testWebhook,
+];
