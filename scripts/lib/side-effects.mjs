@@ -23,7 +23,7 @@ export function importSideEffects(root, file) {
   for (const item of body) {
     if (item.type === 'ImportDeclaration') {
       const { value: from } = item.source;
-      if (item.specifiers.length === 0 && !permitted.has(`${file} ${from}`))
+      if (item.specifiers.length === 0 && !item.typeOnly && !permitted.has(`${file} ${from}`))
         problems.push(`imports ${from} for its effect`);
       for (const { local } of item.specifiers) imported.set(local.value, from);
       continue;
