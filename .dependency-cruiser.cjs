@@ -1,4 +1,23 @@
 /** Import rules. `npm run check` applies them to sources and tests; build output is excluded. */
+
+/** Packages from the lowest to the highest. A package imports only packages before it. */
+const packages = [
+  'proto',
+  'base',
+  'async',
+  'runtime',
+  'net',
+  'rpc',
+  'bus',
+  'reporting',
+  'local-postgres',
+  'postgres',
+  'redis',
+  'limits',
+  'api',
+  'testkit',
+];
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -32,6 +51,13 @@ module.exports = {
       from: { path: '^packages/' },
       to: { path: '^(services|cli|standalone)/' },
     },
+    ...packages.map((name, index) => ({
+      name: `${name}-imports-lower-packages`,
+      comment: 'The list above has the order of the packages. Tests are exempt.',
+      severity: 'error',
+      from: { path: `^packages/${name}/src/` },
+      to: { path: '^packages/', pathNot: `^packages/(${packages.slice(0, index + 1).join('|')})/` },
+    })),
     {
       name: 'cli-uses-grpc',
       comment: 'The rms command imports only the migrations of a service. Its tests start services and call them.',

@@ -6,7 +6,7 @@ const isolated = [
   // Compares kafkajs before and after the first client of the process.
   'packages/bus/test/kafka-idle.test.ts',
   // Opens streams of stdout, which live as long as their process.
-  'packages/logging/test/stdout.test.ts',
+  'packages/runtime/test/logging/stdout.test.ts',
 ];
 
 /** Projects of this run (scripts/lib/test-run.mjs); all of them if jest is started directly. */

@@ -2,9 +2,9 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fastFolders, foldersOf, suites } from '../test/projects.mjs';
-import { brokenReferences } from './lib/documents.mjs';
+import { brokenComments, brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
 import { tierViolations } from './lib/test-tiers.mjs';
@@ -22,16 +22,17 @@ const checks = {
   'protos: compatible': protosCompatible,
   'protos: generated code': generatedCode,
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
+  'every package has two users': packageUsers,
   'no side effects at import': sideEffects,
   'no AbortSignal.any': combinedSignals,
-  'connections by name use packages/dial': dialedNames,
+  'connections by name use @rms/net/dial': dialedNames,
   'no paths of one machine': machinePaths,
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
   'every test file belongs to a project': testFilesInProjects,
   'fast tests import only fast helpers': testTiers,
-  'links and file names in documents': documents,
+  'links and file names in documents and comments': documents,
   'every error code is documented': errorCodes,
   'regular expressions are linear': () => expressions,
 };
@@ -72,6 +73,17 @@ function execute(command, args, options = {}) {
   };
   const done = spawnSync(command, args, { cwd: root, encoding: 'utf8', env, maxBuffer: 64 * 1024 * 1024, ...options });
   return { status: done.status, stdout: done.stdout ?? '', output: `${done.stdout ?? ''}${done.stderr ?? ''}` };
+}
+
+/** Checks that at least two workspaces use each package. Code with a single user belongs to it. */
+function packageUsers() {
+  const manifests = filesOf('*/package.json').map((file) => JSON.parse(readFileSync(join(root, file), 'utf8')));
+  const problems = filesOf('packages/*/package.json').flatMap((file) => {
+    const { name } = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    const users = manifests.filter((one) => name in { ...one.dependencies, ...one.devDependencies });
+    return users.length < 2 ? [`${dirname(file)}: ${users.map((one) => one.name).join() || 'no user'}`] : [];
+  });
+  return problems.length === 0 ? undefined : problems.join('\n');
 }
 
 /** Compares the protos with main, or on main with the previous commit. Skips a shallow clone that has neither. */
@@ -152,7 +164,7 @@ function filesOf(...patterns) {
 }
 
 function documents() {
-  const problems = brokenReferences(root, filesOf());
+  const problems = [...brokenReferences(root, filesOf()), ...brokenComments(root, filesOf())];
   return problems.length === 0 ? undefined : problems.join('\n');
 }
 
@@ -180,17 +192,17 @@ function combinedSignals() {
 
 /**
  * Checks that sources do not connect to names with node:net or the global fetch: Node ends an attempt after 250 ms if
- * the name has another address. packages/dial lets the addresses race.
+ * the name has another address. @rms/net/dial lets the addresses race.
  */
 function dialedNames() {
-  /** Connect to an address, to loopback, from a browser, or with an agent that uses packages/dial. */
+  /** Connect to an address, to loopback, from a browser, or with an agent that uses @rms/net/dial. */
   const exempt =
-    /^packages\/(dial|testkit|embedded-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(end-with-call|provider-fetch)\.ts$/;
+    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(end-with-call|provider-fetch)\.ts$/;
   const dials = /import \{[^}]*\b(connect|createConnection)\b[^}]*\} from 'node:net'|(?<![.\w])fetch\(/;
   const problems = filesOf(...sources).filter(
     (file) => /\/src\/.*\.tsx?$/.test(file) && !exempt.test(file) && dials.test(readFileSync(join(root, file), 'utf8')),
   );
-  return problems.length === 0 ? undefined : `use connect of packages/dial instead: ${problems.join(', ')}`;
+  return problems.length === 0 ? undefined : `use connect of @rms/net/dial instead: ${problems.join(', ')}`;
 }
 
 /**
@@ -212,7 +224,7 @@ function machinePaths() {
  * and no others.
  */
 async function errorCodes() {
-  const { errorKinds } = await import('../packages/errors/src/index.ts');
+  const { errorKinds } = await import('../packages/base/src/errors/index.ts');
   const { refusals } = await import('../services/dashboard/src/http/refusal.ts');
   const text = readFileSync(join(root, 'docs', 'errors.md'), 'utf8');
   const documented = [...text.matchAll(/^### `(\w+)`\nStatus (\d{3})\./gm)].map(

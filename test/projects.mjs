@@ -25,7 +25,7 @@ export const fastFolders = [
  * Folders whose tests run the services in the test process, where their SQL statements can be recorded. Together they
  * send every statement.
  */
-export const statementFolders = [...childrenOf('services').filter(hasTests), 'packages/audit', 'packages/outbox'];
+export const statementFolders = [...childrenOf('services').filter(hasTests), 'packages/postgres'];
 
 /** Names of the projects in which SQL statements are recorded. */
 export const statementProjects = statementFolders.map((folder) => basename(folder));

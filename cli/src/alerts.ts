@@ -1,9 +1,9 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import { alertRules } from '@rms/alert-rules';
+import { alertRules } from '@rms/base/alert-rules';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { AlertKind, type Incident, IncidentState, type Rule } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { type TestEmail, TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import { time } from './documents.ts';
 
 export const alertKinds = enumNames(AlertKind);

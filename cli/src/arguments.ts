@@ -1,5 +1,5 @@
-import type { Environment } from '@rms/tenant';
-import { isEventType, eventTypes as knownEventTypes } from '@rms/webhook-events';
+import type { Environment } from '@rms/base/tenant';
+import { isEventType, eventTypes as knownEventTypes } from '@rms/base/webhook-events';
 import { InvalidArgumentError, Option } from 'commander';
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

@@ -1,8 +1,8 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc/client';
 import { createRpcSecurity } from '@rms/rpc/security';
-import { readSettings, type Settings } from '@rms/settings';
+import { readSettings, type Settings } from '@rms/runtime/settings';
 import { localServices } from './local.ts';
 import { operatorContext } from './operator.ts';
 import { note } from './print.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { OpenFeed } from './clients.ts';
 import type { ServiceName, Services } from './services.ts';
 

@@ -1,9 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Delivery } from '@rms/api';
 import { deliveryDocument } from '@rms/api/delivery/document';
+import { type Environment, fromEnvironmentMessage } from '@rms/base/tenant';
 import type { ListDeliveriesRequestSchema } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Delivery as DeliveryMessage } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Environment, fromEnvironmentMessage } from '@rms/tenant';
 import { type Pages, takePages } from './pages.ts';
 import type { Services } from './services.ts';
 

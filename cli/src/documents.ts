@@ -1,10 +1,10 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { idTime } from '@rms/ids';
+import { idTime } from '@rms/base/ids';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { fromEnvironmentMessage } from '@rms/tenant';
 
 export const scopes = enumNames(Scope);
 

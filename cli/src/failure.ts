@@ -1,5 +1,5 @@
-import { errorKinds, RmsError } from '@rms/errors';
-import { startFailure } from '@rms/service/start-failure';
+import { errorKinds, RmsError } from '@rms/base/errors';
+import { startFailure } from '@rms/runtime/service/start-failure';
 
 /** Describes an error in one line for the terminal. */
 export function describeFailure(error: unknown): string {

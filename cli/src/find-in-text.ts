@@ -1,4 +1,4 @@
-import { isWellFormedApiKey } from '@rms/api-key';
+import { isWellFormedApiKey } from '@rms/base/api-key';
 
 // The lookahead does not consume the characters, because another key may start within them.
 const looksLikeKey = /sk_(live|test)_(?=([0-9A-Za-z]{38}))/g;

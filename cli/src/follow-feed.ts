@@ -1,5 +1,5 @@
 import { abortableDelay } from '@rms/async';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { OpenFeed } from './clients.ts';

@@ -1,8 +1,8 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { withDeadline } from '@rms/async';
-import { createHttpConnections } from '@rms/dial';
-import { deliveryHeaders, type SigningSecrets, statusError } from '@rms/signature';
+import { deliveryHeaders, type SigningSecrets, statusError } from '@rms/base/signature';
+import { createHttpConnections } from '@rms/net/dial';
 
 /** Event to forward. */
 export interface Outgoing {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Settings, ShownSetting } from '@rms/settings';
+import type { Settings, ShownSetting } from '@rms/runtime/settings';
 
 /** Contents of the file services.json, which a running `npm start` or `npm run start:services` writes to DATA_DIR. */
 export interface LocalServices {

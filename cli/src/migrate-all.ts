@@ -1,11 +1,10 @@
 import { migrations as alerts } from '@rms/alerts/migrations';
-import { migrations as audit, auditPartitions } from '@rms/audit';
 import { migrations as auth } from '@rms/auth/migrations';
-import { isTimeout, type MigrationResult, migrate, openPool, type Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
-import { migrations as outbox } from '@rms/outbox';
-import { migrations as resources } from '@rms/resources/migrations';
-import type { Settings } from '@rms/settings';
+import { migrations as audit, auditPartitions } from '@rms/postgres/audit';
+import { isTimeout, type MigrationResult, migrate, openPool, type Pool } from '@rms/postgres/db';
+import { outboxMigrations as outbox, migrations as resources } from '@rms/resources/migrations';
+import type { Logger } from '@rms/runtime/logging';
+import type { Settings } from '@rms/runtime/settings';
 import { migrations as webhooks } from '@rms/webhooks/migrations';
 
 /**

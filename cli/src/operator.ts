@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 
 const maxActorLength = 200;
 

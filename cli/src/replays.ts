@@ -1,7 +1,7 @@
 import type { Replay, ReplayEstimate } from '@rms/api';
 import { replayDocument } from '@rms/api/replay/document';
+import { type Environment, fromEnvironmentMessage } from '@rms/base/tenant';
 import type { Replay as ReplayMessage } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { type Environment, fromEnvironmentMessage } from '@rms/tenant';
 
 /** Returns a replay with its environment. */
 export function shownReplay(replay: ReplayMessage): Replay & { readonly environment: Environment } {

@@ -1,5 +1,5 @@
+import type { Role as RoleName } from '@rms/base/roles';
 import { type Membership, Role, type User } from '@rms/proto/rms/auth/v1/user_pb';
-import type { Role as RoleName } from '@rms/roles';
 import { type EnumNames, enumNames } from '@rms/rpc/enum-names';
 import { time } from './documents.ts';
 

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { delayReasons } from '@rms/api/delivery/status';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import { type RateLimit, type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import { time } from './documents.ts';
 import type { Services } from './services.ts';
 

@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import { isId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { isId } from '@rms/base/ids';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 import type { Pages } from './pages.ts';
 import type { Services } from './services.ts';

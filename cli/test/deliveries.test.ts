@@ -1,5 +1,5 @@
 import type { Attempt, Delivery } from '@rms/api';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';

@@ -1,4 +1,4 @@
-import { makeSecret, toSigningSecret } from '@rms/signature';
+import { makeSecret, toSigningSecret } from '@rms/base/signature';
 import { startReceiver, testSlowNames } from '@rms/testkit';
 import { forward } from '../src/forward.ts';
 

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { describeFailure } from '../src/failure.ts';
 
 describe('Errors of the rms command', () => {

@@ -1,4 +1,4 @@
-import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/api-key';
+import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { findKeysInText } from '../src/find-in-text.ts';

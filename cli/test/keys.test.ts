@@ -1,5 +1,5 @@
-import { hashOfApiKey } from '@rms/api-key';
-import { markersTrustMs } from '@rms/limiter';
+import { hashOfApiKey } from '@rms/base/api-key';
+import { markersTrustMs } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { startServices, type TestServices } from './support.ts';

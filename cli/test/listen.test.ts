@@ -1,6 +1,6 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
+import { makeSecret } from '@rms/base/signature';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { makeSecret } from '@rms/signature';
 import { freePort, type ReceivedRequest, startReceiver, waitUntil } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { type RunningRms, runRms, startServices, type TestServices } from './support.ts';

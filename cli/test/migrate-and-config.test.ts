@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeSettings } from '@rms/settings';
+import { describeSettings } from '@rms/runtime/settings';
 import { testDatabase } from '@rms/testkit';
 import { runRms } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, testDatabase } from '@rms/testkit';
 import { subscribe } from './subscriber.ts';

@@ -1,5 +1,5 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';

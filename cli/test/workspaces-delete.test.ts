@@ -1,5 +1,5 @@
-import { hashOfApiKey } from '@rms/api-key';
-import { newId } from '@rms/ids';
+import { hashOfApiKey } from '@rms/base/api-key';
+import { newId } from '@rms/base/ids';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type Receiver, startReceiver } from '@rms/testkit';

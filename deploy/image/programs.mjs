@@ -6,6 +6,6 @@ export const programs = {
   webhooks: 'services/webhooks/src/main.ts',
   alerts: 'services/alerts/src/main.ts',
   dashboard: 'services/dashboard/src/main.ts',
-  'egress-proxy': 'services/webhooks/src/egress-proxy-main.ts',
+  'egress-proxy': 'services/egress-proxy/src/main.ts',
   rms: 'cli/src/main.ts',
 };

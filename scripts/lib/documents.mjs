@@ -1,4 +1,4 @@
-// Checks the references in Markdown files: links, anchors, and names of repository files.
+// Checks the references in Markdown files (links, anchors, and names of repository files) and the names in comments.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { headingSlug } from './heading-slug.mjs';
@@ -6,6 +6,10 @@ import { headingSlug } from './heading-slug.mjs';
 /** A path that begins with a folder of the repository, in prose or in backticks; not the target of `kubectl exec`. */
 const repositoryPath =
   /(?<![\w./-]|exec )(?:packages|services|cli|standalone|scripts|deploy|docs|test|proto)\/[\w./-]*\w\/?/g;
+/** A path that begins with another folder, such as "engine/record/recorder.ts". */
+const partOfPath = /(?<![\w./@:*{-])(?:[\w-]+\/)+[\w.-]*[\w-]\.(?:tsx?|[cm]js|md|proto|sql)(?![\w-])/g;
+/** A line of a comment. */
+const comment = /^\s*(?:\/\*\*?|\*|\/\/|#)\s(.*)$/;
 /** A file name in backticks, with or without folders. */
 const fileName = /^[\w./-]*[\w-]\.(?:tsx?|[cm]?js|json|md|proto|py|sh|sql|tpl|ya?ml)$/;
 /** Characters after a path that make it a pattern or an example. */
@@ -38,6 +42,20 @@ export function brokenReferences(root, files) {
   return problems;
 }
 
+/** Returns a line per name in a comment of a source, a setting or a script that no file of the repository has. */
+export function brokenComments(root, files) {
+  const sources = files.filter((file) => /\.(?:[cm]?[jt]sx?|proto|ya?ml)$/.test(file) && existsSync(join(root, file)));
+  return sources.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => {
+        const [, text = ''] = comment.exec(line) ?? [];
+        const wrong = pathsIn(text).filter(({ name }) => !isName(name, files));
+        return wrong.map(({ name }) => `${file}:${index + 1}: no such file in the repository: ${name}`);
+      }),
+  );
+}
+
 /** Replaces code blocks by empty lines, so that line numbers stay correct. */
 function withoutFences(text) {
   return text.replaceAll(/^( *)(```+)[^\n]*\n[\s\S]*?^\1\2[^\S\n]*$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
@@ -66,13 +84,18 @@ function linksIn(text) {
 /** Returns the names of repository files in prose and in backticks. */
 function namesIn(text) {
   const prose = text.replaceAll(/\]\([^()\s]+\)/g, (link) => ' '.repeat(link.length));
-  const paths = [...prose.matchAll(repositoryPath)]
-    .filter(({ 0: name, index }) => !placeholder.test(prose.slice(index + name.length)))
-    .map(({ 0: name, index }) => ({ index, name }));
+  const paths = pathsIn(prose);
   const inCode = [...prose.matchAll(/`([^`\s]+)`/g)]
     .filter(([, name]) => fileName.test(name) && !name.startsWith('/') && !paths.some((path) => path.name === name))
     .map(({ 1: name, index }) => ({ index, name }));
   return [...paths, ...inCode];
+}
+
+/** Returns the paths of repository files in prose. */
+function pathsIn(prose) {
+  return [...prose.matchAll(repositoryPath), ...prose.matchAll(partOfPath)]
+    .filter(({ 0: name, index }) => !placeholder.test(prose.slice(index + name.length)))
+    .map(({ 0: name, index }) => ({ index, name }));
 }
 
 /** Whether a file has this path or ends with it. A path without an extension may be a folder or a prefix of a path. */

@@ -81,7 +81,7 @@ function isInstalled(development) {
 
 /** Returns path, size and modification time of every file that the bundle depends on, as one string. */
 function pageSources() {
-  const folders = [web, ...['alert-rules', 'roles', 'signature'].map((name) => join('packages', name))];
+  const folders = [web, join('packages', 'base')];
   const lines = ['package-lock.json', ...folders.flatMap(sourceFiles)].map((path) => {
     const { size, mtimeMs } = statSync(join(root, path));
     return `${path} ${size} ${mtimeMs}`;

@@ -6,7 +6,7 @@ import { parseSync } from '@swc/core';
 /** Modules of Node whose functions have effects outside of the program. */
 const effective = /^node:(fs|child_process|net|http|https|http2|tls|dns|worker_threads|diagnostics_channel)(\/|$)/;
 /** Imports for their effect, by file. @peculiar/x509 requires that reflect-metadata is loaded before it. */
-const permitted = new Set(['packages/certificates/src/index.ts reflect-metadata']);
+const permitted = new Set(['packages/net/src/certificates/index.ts reflect-metadata']);
 /** Functions run when they are called, not when the module is imported. */
 const deferred =
   /^(ArrowFunctionExpression|FunctionExpression|ClassExpression|MethodProperty|GetterProperty|SetterProperty)$/;

@@ -1,10 +1,10 @@
 import { retry } from '@rms/async';
-import { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, type RpcSecurity } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 
 /** Objects created on the first start, with credentials that are shown once. Undefined if they existed already. */
 export interface Firsts {

@@ -1,7 +1,7 @@
-import { openPool } from '@rms/db';
-import type { Logger } from '@rms/logging';
-import { createSecretBox } from '@rms/secrets';
-import type { Settings } from '@rms/settings';
+import { createSecretBox } from '@rms/base/secrets';
+import { openPool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Settings } from '@rms/runtime/settings';
 import { createKeyCheck, readWebhooksConfig } from '@rms/webhooks';
 
 /**

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { startFailure } from '@rms/service/start-failure';
-import { type Settings, SettingsError } from '@rms/settings';
+import { startFailure } from '@rms/runtime/service/start-failure';
+import { type Settings, SettingsError } from '@rms/runtime/settings';
 
 /** Address that the installation listens on, and the setting that changes it. */
 export interface OwnAddress {

@@ -4,7 +4,7 @@ import { readAuthConfig } from '@rms/auth';
 import { readDashboardConfig } from '@rms/dashboard';
 import { readGatewayConfig } from '@rms/gateway';
 import { readResourcesConfig } from '@rms/resources';
-import { type Settings, SettingsError } from '@rms/settings';
+import { type Settings, SettingsError } from '@rms/runtime/settings';
 import { readWebhooksConfig } from '@rms/webhooks';
 
 /** Reads the configurations of all services. Throws SettingsError for an invalid setting. */

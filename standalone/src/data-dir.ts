@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { ShownSetting } from '@rms/settings';
+import type { ShownSetting } from '@rms/runtime/settings';
 
 /** Data directory of npm start, locked by this process. */
 export interface DataDir {

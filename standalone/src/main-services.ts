@@ -1,6 +1,6 @@
-import { createLogger } from '@rms/logging';
-import { runMain } from '@rms/service';
-import { describeSettings, readStartSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { runMain } from '@rms/runtime/service';
+import { describeSettings, readStartSettings } from '@rms/runtime/settings';
 import { createSeparateServices } from './separate-services.ts';
 
 const log = createLogger({ name: 'main', level: 'warn', destination: process.stderr });

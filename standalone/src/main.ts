@@ -1,7 +1,7 @@
-import { createLogger, readableLines } from '@rms/logging';
-import { runMain } from '@rms/service';
-import { describeSettings, readStartSettings } from '@rms/settings';
-import { startTracing } from '@rms/tracing';
+import { startTracing } from '@rms/net/tracing';
+import { createLogger, readableLines } from '@rms/runtime/logging';
+import { runMain } from '@rms/runtime/service';
+import { describeSettings, readStartSettings } from '@rms/runtime/settings';
 import { createStandalone } from './standalone.ts';
 
 // stdout shows the startup message with the keys. Logs go to stderr, and by default only warnings and errors. On a

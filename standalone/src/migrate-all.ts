@@ -1,7 +1,7 @@
 import { migrateAll as migrateDatabase } from '@rms/cli/migrate-all';
-import type { Logger } from '@rms/logging';
-import { startFailure } from '@rms/service/start-failure';
-import type { Settings } from '@rms/settings';
+import type { Logger } from '@rms/runtime/logging';
+import { startFailure } from '@rms/runtime/service/start-failure';
+import type { Settings } from '@rms/runtime/settings';
 
 /** Migrates the schemas of all services. Throws a one-line error. */
 export async function migrateAll(settings: Settings, log: Logger): Promise<void> {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { localUrl } from '@rms/http';
-import type { Logger } from '@rms/logging';
+import { localUrl } from '@rms/net/http';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import type { Service } from '@rms/service';
-import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/settings';
+import type { Logger } from '@rms/runtime/logging';
+import type { Service } from '@rms/runtime/service';
+import { requireSettings, type Settings, SettingsError, type ShownSetting } from '@rms/runtime/settings';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
 import { checkEncryptionKey } from './check-encryption-key.ts';

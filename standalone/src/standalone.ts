@@ -3,16 +3,16 @@ import { createAlerts, createAlertsContext } from '@rms/alerts';
 import { createAuth, createAuthContext } from '@rms/auth';
 import { createInProcessBus } from '@rms/bus';
 import { createDashboard, createDashboardContext, createMemorySessionStore } from '@rms/dashboard';
-import { startEmbeddedPostgres } from '@rms/embedded-postgres';
 import { createGateway, createGatewayContext } from '@rms/gateway';
-import { localUrl } from '@rms/http';
-import { createMemoryLimiter } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { createMemoryLimiter } from '@rms/limits';
+import { startEmbeddedPostgres } from '@rms/local-postgres';
+import { localUrl } from '@rms/net/http';
 import { createResources, createResourcesContext } from '@rms/resources';
 import { createRpcSecurity } from '@rms/rpc';
-import { type Service, serveMetrics } from '@rms/service';
-import type { Settings, ShownSetting } from '@rms/settings';
+import type { Logger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
+import { type Service, serveMetrics } from '@rms/runtime/service';
+import type { Settings, ShownSetting } from '@rms/runtime/settings';
 import { createWebhooks, createWebhooksContext } from '@rms/webhooks';
 import { announcement } from './announce.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -190,8 +190,8 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
 }
 
 /**
- * Locks per transaction for the daily partitions; see `checkLocks` in packages/db. More than the default of PostgreSQL
- * are needed only for a long retention, because they add memory.
+ * Locks per transaction for the daily partitions; see `checkLocks` in @rms/postgres/db. More than the default of
+ * PostgreSQL are needed only for a long retention, because they add memory.
  */
 function locksOf({ LOG_RETENTION_DAYS, REQUEST_LOG_DAYS }: Settings): number {
   return Math.max(64, LOG_RETENTION_DAYS, REQUEST_LOG_DAYS);

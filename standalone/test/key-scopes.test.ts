@@ -1,5 +1,5 @@
 import { endpoints } from '../../packages/api/src/index.ts';
-import { may, permissionToCreateKey, type Role, roles } from '../../packages/roles/src/index.ts';
+import { may, permissionToCreateKey, type Role, roles } from '../../packages/base/src/roles/index.ts';
 
 const scopes = ['read', 'write', 'admin'] as const;
 

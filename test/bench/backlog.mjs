@@ -1,10 +1,10 @@
-import { migrations as audit } from '@rms/audit';
+import { migrations as audit } from '@rms/postgres/audit';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations } from '@rms/webhooks/migrations';
 import pg from 'pg';
-import { readBacklog } from '../../services/webhooks/src/delivery/store/backlog-queries.ts';
-import { leaseFor } from '../../services/webhooks/src/delivery/store/lease-queries.ts';
-import { readDue } from '../../services/webhooks/src/delivery/store/schedule-queries.ts';
+import { readBacklog } from '../../services/webhooks/src/engine/lease/backlog-queries.ts';
+import { leaseFor } from '../../services/webhooks/src/engine/lease/lease-queries.ts';
+import { readDue } from '../../services/webhooks/src/engine/lease/schedule-queries.ts';
 import { quantile } from './processes.mjs';
 
 const batchSize = 100;

@@ -1,10 +1,10 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { newId } from '@rms/base/ids';
 import { createKafkaBus } from '@rms/bus';
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { createLogger } from '@rms/runtime/logging';
 
 const partitions = 6;
 

@@ -1,10 +1,10 @@
-import { migrations as audit } from '@rms/audit';
-import { createPool } from '@rms/db';
-import { createLogger } from '@rms/logging';
+import { migrations as audit } from '@rms/postgres/audit';
+import { createPool } from '@rms/postgres/db';
+import { createLogger } from '@rms/runtime/logging';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations } from '@rms/webhooks/migrations';
 import pg from 'pg';
-import { readDeliveries } from '../../services/webhooks/src/log/log-queries.ts';
+import { readDeliveries } from '../../services/webhooks/src/delivery/log-queries.ts';
 import { quantile } from './processes.mjs';
 
 const days = 30;

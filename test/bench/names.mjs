@@ -1,6 +1,5 @@
-import { migrations as audit } from '@rms/audit';
-import { migrations as outbox } from '@rms/outbox';
-import { migrations } from '@rms/resources/migrations';
+import { migrations as audit } from '@rms/postgres/audit';
+import { migrations, outboxMigrations as outbox } from '@rms/resources/migrations';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import pg from 'pg';
 import { readPage } from '../../services/resources/src/resource/list-queries.ts';

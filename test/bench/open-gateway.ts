@@ -3,11 +3,11 @@
 
 import { create } from '@bufbuild/protobuf';
 import { createBackend, endpoints } from '@rms/api';
-import { parseCidrs } from '@rms/cidr';
+import { parseCidrs } from '@rms/base/cidr';
 import { Environment, PrincipalSchema, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { readSettings } from '@rms/settings';
-import { BodyBudget } from '../../packages/http/src/body-budget.ts';
-import { listen } from '../../packages/http/src/listener.ts';
+import { readSettings } from '@rms/runtime/settings';
+import { BodyBudget } from '../../packages/net/src/http/body-budget.ts';
+import { listen } from '../../packages/net/src/http/listener.ts';
 import { createApp } from '../../services/gateway/src/app.ts';
 import type { Caller } from '../../services/gateway/src/checks/principals.ts';
 import { readGatewayConfig } from '../../services/gateway/src/config.ts';

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { generateApiKey } from '@rms/api-key';
+import { generateApiKey } from '@rms/base/api-key';
 import { freePort } from '@rms/testkit';
 import { startBaseline } from './baseline/start.mjs';
 import { startDistributed } from './distributed.mjs';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { readDue } from '../../services/webhooks/src/delivery/store/schedule-queries.ts';
+import { readDue } from '../../services/webhooks/src/engine/lease/schedule-queries.ts';
 import { startDistributed } from './distributed.mjs';
 import { openPublisher } from './events.mjs';
 import { latencies } from './pace.mjs';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { CallScope, coalesce, inCall } from '@rms/async';
-import { createPool, inTransaction } from '@rms/db';
+import { createPool, inTransaction } from '@rms/postgres/db';
 import { startPostgres } from '@rms/testkit';
 import { median } from './processes.mjs';
 

@@ -1,8 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { addLatency, noLatencies } from '@rms/reporting/usage';
 import { type ClientOptions, createClient } from '@rms/rpc';
-import { addLatency, noLatencies } from '@rms/usage';
 
 const hourMs = 3_600_000;
 const monthlyQuota = 1_000_000;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
 import { copiedText, Environment, openWorld, Role, startMs, type World } from './support.ts';
 
-const snippets = join(import.meta.dirname, '..', '..', 'packages', 'signature', 'snippets');
-/** File of each language; packages/signature/test/snippets.test.ts runs them. */
+const snippets = join(import.meta.dirname, '..', '..', 'packages', 'base', 'snippets');
+/** File of each language; packages/base/test/snippets/signature/snippets.test.ts runs them. */
 const files = { curl: 'send.sh', Node: 'verify.mjs', Python: 'verify.py', Go: 'verify.go' } as const;
 
 describeWith('chromium', 'The verification code on the page', () => {

@@ -14,7 +14,7 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
-import { readSettings } from '@rms/settings';
+import { readSettings } from '@rms/runtime/settings';
 import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { expectStatus } from '../api/support/api-client.ts';

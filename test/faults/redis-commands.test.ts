@@ -1,4 +1,4 @@
-import { generateApiKey } from '@rms/api-key';
+import { generateApiKey } from '@rms/base/api-key';
 import { describeWith, type Network, type RedisServer, startNetwork, startRedis, waitUntil } from '@rms/testkit';
 import type { NewKey } from '../api/support/api-types.ts';
 import { queryRedis } from './query-redis.ts';

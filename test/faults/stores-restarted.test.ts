@@ -1,6 +1,6 @@
 import { createKafkaBus } from '@rms/bus';
-import { createLogger } from '@rms/logging';
 import { loopbackOnly } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
 import {
   describeWith,
   freePort,

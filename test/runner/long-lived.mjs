@@ -5,10 +5,11 @@
 export const longLived = [
   {
     what: /^listeners of process for exit: [12], before [01]$/,
-    reason: 'packages/logging/src/stdout.ts keeps two streams of stdout per process, and writes their lines at exit',
+    reason:
+      'packages/runtime/src/logging/stdout.ts keeps two streams of stdout per process, and writes their lines at exit',
   },
   {
     what: /^Reflect\.(decorate|metadata|\w+Metadata(Keys)?|Symbol\(@reflect-metadata:registry\)) added$/,
-    reason: 'reflect-metadata, which packages/certificates loads indirectly, adds functions to Reflect',
+    reason: 'reflect-metadata, which @rms/net/certificates loads indirectly, adds functions to Reflect',
   },
 ];

@@ -21,7 +21,7 @@ const slowest = [
   'standalone/test/ended-deliveries.test.ts',
   'cli/test/users.test.ts',
   'services/dashboard/test/tail.test.ts',
-  'packages/outbox/test/relay.test.ts',
+  'services/resources/test/outbox/relay.test.ts',
 ];
 
 /**

@@ -4,10 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations as alerts } from '@rms/alerts/migrations';
-import { migrations as audit } from '@rms/audit';
 import { migrations as auth } from '@rms/auth/migrations';
-import { migrations as outbox } from '@rms/outbox';
-import { migrations as resources } from '@rms/resources/migrations';
+import { migrations as audit } from '@rms/postgres/audit';
+import { outboxMigrations as outbox, migrations as resources } from '@rms/resources/migrations';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import { migrations as webhooks } from '@rms/webhooks/migrations';
 import { allowed } from './allowed.ts';

@@ -1,5 +1,5 @@
-import type { Pool } from '@rms/db';
-import type { IdPrefix } from '@rms/ids';
+import type { IdPrefix } from '@rms/base/ids';
+import type { Pool } from '@rms/postgres/db';
 import type { RecordedStatement } from './recorded-statement.ts';
 import { bigWorkspace, seededId } from './seed.ts';
 

@@ -62,15 +62,15 @@ function stackFiles(): string[] {
 }
 
 /**
- * Returns the innermost source file outside packages/db, relative to the repository; undefined for a statement that a
- * test sends itself.
+ * Returns the innermost source file outside @rms/postgres/db, relative to the repository; undefined for a statement
+ * that a test sends itself.
  */
 function sourceOf(files: readonly string[]): string | undefined {
   for (const file of files) {
     const [, path] = /((?:services|packages)\/[\w-]+\/(?:src|test)\/[\w/.-]+\.ts)(?:\?|$)/.exec(file) ?? [];
     if (path === undefined) continue;
     if (path.includes('/test/') || path.startsWith('packages/testkit/')) return undefined;
-    if (!path.startsWith('packages/db/')) return path;
+    if (!path.startsWith('packages/postgres/src/db/')) return path;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { firstId, type IdPrefix } from '@rms/ids';
+import { firstId, type IdPrefix } from '@rms/base/ids';
 import pg from 'pg';
 
 /** Rows per table. */

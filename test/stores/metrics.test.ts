@@ -88,7 +88,7 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
     const egress = await startProgram({
       name: 'egress proxy',
       command: process.execPath,
-      args: [join(root, 'services', 'webhooks', 'src', 'egress-proxy-main.ts')],
+      args: [join(root, 'services', 'egress-proxy', 'src', 'main.ts')],
       env: { PATH: process.env.PATH, EGRESS_PROXY_PORT: `${port}`, METRICS_ADDRESS: `127.0.0.1:${metricsPort}` },
       outputFile: join(network.env.DATA_DIR as string, 'egress-proxy.log'),
       ready: () =>

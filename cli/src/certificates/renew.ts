@@ -1,4 +1,4 @@
-import { type Identity, issue, makeAuthority } from '@rms/certificates';
+import { type Identity, issue, makeAuthority } from '@rms/net/certificates';
 import { type Authority, authorityDays, endOf, renewAuthority, whyRenew } from './renewal.ts';
 import { type Secret, type SecretStore, WrittenMeanwhile } from './secrets.ts';
 

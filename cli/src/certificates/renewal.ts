@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { Identity } from '@rms/certificates';
+import type { Identity } from '@rms/net/certificates';
 
 /** Certificate authority of an installation. */
 export interface Authority {

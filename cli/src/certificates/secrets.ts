@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { createHttpConnections } from '@rms/dial';
+import { createHttpConnections } from '@rms/net/dial';
 
 /** Kubernetes Secret, with the fields that this command uses. */
 export interface Secret {

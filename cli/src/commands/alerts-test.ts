@@ -1,5 +1,4 @@
-import type { Environment } from '@rms/tenant';
-import { toEnvironmentMessage } from '@rms/tenant';
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { Command, Option } from 'commander';
 import { alertKinds, testEmailDocument } from '../alerts.ts';
 import { environmentOption, workspaceOption } from '../arguments.ts';

@@ -1,9 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { AuditEntry } from '@rms/api';
 import { actorText, auditEntryDocument, changesText, targetText } from '@rms/api/audit-entry/document';
-import { RmsError } from '@rms/errors';
-import type { Environment } from '@rms/tenant';
-import { toEnvironmentMessage } from '@rms/tenant';
+import { RmsError } from '@rms/base/errors';
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { type Command, Option } from 'commander';
 import { allWorkspacesOption, environmentOption, pointInTime, positiveNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

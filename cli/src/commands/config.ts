@@ -1,4 +1,4 @@
-import { describeSettings, readStartSettings } from '@rms/settings';
+import { describeSettings, readStartSettings } from '@rms/runtime/settings';
 import type { Command } from 'commander';
 import { localServices } from '../local.ts';
 import { print, table } from '../print.ts';

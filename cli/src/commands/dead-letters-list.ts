@@ -1,5 +1,5 @@
+import { environmentOf } from '@rms/base/tenant';
 import type { DeadLetter } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
-import { environmentOf } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { positiveNumber } from '../arguments.ts';
 import { withServices } from '../connect.ts';

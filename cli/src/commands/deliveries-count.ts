@@ -1,13 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Delivery } from '@rms/api';
 import { deliveryStatuses } from '@rms/api/delivery/status';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import {
   type CountDeliveriesResponse,
   type DeliveryGroup,
   DeliveryGrouping,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { enumNames } from '@rms/rpc/enum-names';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { allWorkspacesOption, pointInTime, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

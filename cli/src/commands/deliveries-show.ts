@@ -1,5 +1,5 @@
 import { fullDeliveryDocument } from '@rms/api/delivery/document';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { describeAttempt, missingBefore } from '../attempts.ts';

@@ -1,6 +1,5 @@
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { timestampFromMs } from '@rms/rpc';
-import type { Environment } from '@rms/tenant';
-import { toEnvironmentMessage } from '@rms/tenant';
 import { Command, Option } from 'commander';
 import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

@@ -1,4 +1,4 @@
-import { hashOfApiKey, hintOfApiKey } from '@rms/api-key';
+import { hashOfApiKey, hintOfApiKey } from '@rms/base/api-key';
 import type { FoundKey } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Command } from 'commander';
 import { inBatches } from '../batches.ts';

@@ -1,7 +1,6 @@
+import { isWellFormedSecret, makeSecret, toSigningSecret } from '@rms/base/signature';
+import { type Environment, type Tenant, toEnvironmentMessage } from '@rms/base/tenant';
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { isWellFormedSecret, makeSecret, toSigningSecret } from '@rms/signature';
-import type { Environment, Tenant } from '@rms/tenant';
-import { toEnvironmentMessage } from '@rms/tenant';
 import { type Command, Option } from 'commander';
 import { environmentOption, eventTypes, httpUrl, position, workspaceOption } from '../arguments.ts';
 import type { OpenFeed } from '../clients.ts';

@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
-import { readSettings, SettingsError } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings, SettingsError } from '@rms/runtime/settings';
 import type { Command } from 'commander';
 import { migrateAll } from '../migrate-all.ts';
 import { print } from '../print.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSettings } from '@rms/settings';
+import { readSettings } from '@rms/runtime/settings';
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
 import { localServices } from '../local.ts';

@@ -7,7 +7,7 @@ import {
   timelineDocument,
   unknownTimeline,
 } from '@rms/api/request/timeline';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

@@ -1,4 +1,4 @@
-import { type Role, roles } from '@rms/roles';
+import { type Role, roles } from '@rms/base/roles';
 import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

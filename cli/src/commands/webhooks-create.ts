@@ -1,4 +1,4 @@
-import { type Environment, toEnvironmentMessage } from '@rms/tenant';
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { Command } from 'commander';
 import { environmentOption, eventTypes, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';

@@ -1,5 +1,5 @@
 import { testAttemptDocument } from '@rms/api/attempt/document';
-import { eventTypes } from '@rms/webhook-events';
+import { eventTypes } from '@rms/base/webhook-events';
 import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { describeAttempt, responseText } from '../attempts.ts';

@@ -42,7 +42,7 @@ export function workspacesDeleteCommand(): Command {
           }
           if (purge || confirm !== undefined) {
             const including = contents.length > 0 ? ` with ${contentsText(contents)}` : '';
-            const { readSettings } = await import('@rms/settings');
+            const { readSettings } = await import('@rms/runtime/settings');
             const where = `the installation ${installationOf(readSettings(process.env))}`;
             const consequence = `This deletes the ${title}${including}, and its history, from ${where}. It cannot be undone.`;
             await confirmByName({ consequence, name, given: confirm }, command);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { RmsError } from '@rms/errors';
-import type { Response } from '@rms/http';
+import { RmsError } from '@rms/base/errors';
+import type { Response } from '@rms/net/http';
 
 /**
  * Matches one entity tag at `lastIndex` (RFC 9110, 13.1.1), and the commas around it: a proxy that joins two headers can

@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Response } from '@rms/http';
-import type { Limits } from '@rms/limiter';
+import type { TraceContext } from '@rms/async/tracing';
+import type { Permission } from '@rms/base/roles';
+import type { Environment } from '@rms/base/tenant';
+import type { Limits } from '@rms/limits';
+import type { Response } from '@rms/net/http';
 import type { CallContextSchema, Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
-import type { Permission } from '@rms/roles';
-import type { Environment } from '@rms/tenant';
-import type { TraceContext } from '@rms/tracing';
 import type { ZodType } from 'zod';
 // Declares the keys of `meta` that only the OpenAPI document uses.
 import type {} from 'zod-openapi';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { RmsError } from '@rms/errors';
-import { idempotencyKeyProblem } from './rules.ts';
+import { RmsError } from '@rms/base/errors';
+import { idempotencyKeyProblem } from '@rms/base/value-rules';
 
 /** Returns the Idempotency-Key of a request. Empty if the header is missing. Throws `invalid_request`. */
 export function idempotencyKeyOf({ headers }: IncomingMessage): string {

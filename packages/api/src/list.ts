@@ -1,4 +1,4 @@
-import type { Response } from '@rms/http';
+import type { Response } from '@rms/net/http';
 import { z } from 'zod';
 
 const defaultPageSize = 20;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parseBody, parseQuery, type Response } from '@rms/http';
+import { parseBody, parseQuery, type Response } from '@rms/net/http';
 import { expectedVersionsOf, isUnchanged } from './conditions.ts';
 import type { Admitted, Endpoint } from './endpoint.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';

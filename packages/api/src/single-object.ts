@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { RmsError } from '@rms/errors';
-import { type Response, shownText } from '@rms/http';
-import { type IdPrefix, isId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { type IdPrefix, isId } from '@rms/base/ids';
+import { type Response, shownText } from '@rms/net/http';
 
 type Checked = Extract<IdPrefix, 'res' | 'wh' | 'key' | 'evt' | 'dlv' | 'rpl'>;
 

@@ -1,6 +1,6 @@
-import { type IdPrefix, idExample, idPattern, isId, mustBeId } from '@rms/ids';
+import { type IdPrefix, idExample, idPattern, isId, mustBeId } from '@rms/base/ids';
+import { textProblem } from '@rms/base/value-rules';
 import { z } from 'zod';
-import { textProblem } from './rules.ts';
 
 /**
  * Schema of a string with `least` to `most` Unicode code points. Rejects NUL and unpaired surrogates, which PostgreSQL

@@ -1,7 +1,7 @@
-import { RmsError } from '@rms/errors';
-import { activeSpans, inSpans, isTracing, type Span } from '@rms/tracing';
+import { RmsError } from '@rms/base/errors';
 import { type CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
 import { Lanes } from './lanes.ts';
+import { activeSpans, inSpans, isTracing, type Span } from './tracing/index.ts';
 
 export interface CoalesceOptions<In = never> {
   /** Maximum number of batches in flight. */

@@ -1,5 +1,5 @@
 import { abortableDelay } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import { type BatchRange, type ConsumedRecord, RewoundError, type Subscription } from './event-bus.ts';
 
 const firstRetryMs = 50;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { untilAborted, withDeadline } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 

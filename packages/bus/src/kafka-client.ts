@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { connect, PendingSocket } from '@rms/dial';
-import type { Logger } from '@rms/logging';
-import { type Current, clientTls, currentOf, type TlsFiles } from '@rms/settings';
+import { connect, PendingSocket } from '@rms/net/dial';
+import type { Logger } from '@rms/runtime/logging';
+import { type Current, clientTls, currentOf, type TlsFiles } from '@rms/runtime/settings';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import { installCodecs } from './kafka-codecs.ts';
 import { stopIdleTimers } from './kafka-idle.ts';

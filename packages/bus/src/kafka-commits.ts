@@ -1,5 +1,5 @@
 import { coalesce } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { EachBatchPayload } from 'kafkajs';
 
 type Handled = Pick<EachBatchPayload, 'commitOffsetsIfNecessary' | 'uncommittedOffsets'>;

@@ -1,5 +1,5 @@
 import { waitAtMost } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { type ConsumedRecord, RewoundError, type Subscription } from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';

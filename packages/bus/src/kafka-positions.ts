@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { abortableDelay, untilAborted } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Admin, Consumer } from 'kafkajs';
 import type { BatchRange, ConsumedRecord, PositionStore } from './event-bus.ts';
 import { chooseStart, replacedStart, type Start } from './kafka-start.ts';

@@ -1,5 +1,5 @@
 import { coalesce } from '@rms/async';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Producer } from 'kafkajs';
 import type { PublishBatch } from './event-bus.ts';
 import type { Leaders } from './kafka-leaders.ts';

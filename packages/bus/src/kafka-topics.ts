@@ -1,4 +1,4 @@
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Admin, ConfigResourceTypes, PartitionMetadata } from 'kafkajs';
 import type { Topic } from './event-bus.ts';
 import { typeOf } from './kafka-errors.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import {
   type Followed,
   followSecret,
@@ -7,7 +7,7 @@ import {
   type Settings,
   SettingsError,
   type TlsFiles,
-} from '@rms/settings';
+} from '@rms/runtime/settings';
 import type { EventBus } from './event-bus.ts';
 import { createKafkaBus } from './kafka-bus.ts';
 import type { KafkaSasl } from './kafka-client.ts';

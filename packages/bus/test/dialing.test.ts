@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { testSlowNames } from '@rms/testkit';
 import { createKafkaClient } from '../src/kafka-client.ts';
 

@@ -1,5 +1,5 @@
 /// <reference path="../src/kafkajs-request-queue.d.ts" />
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import { createKafkaClient } from '../src/kafka-client.ts';
 

@@ -1,4 +1,4 @@
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import type { ProducerBatch, ProducerRecord } from 'kafkajs';
 import type { Leaders } from '../src/kafka-leaders.ts';
 import { createKafkaPublish } from '../src/kafka-producer.ts';

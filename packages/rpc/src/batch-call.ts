@@ -11,7 +11,7 @@ import {
   spanKind,
   startSpan,
   traceContextOf,
-} from '@rms/tracing';
+} from '@rms/async/tracing';
 
 /** The tracing context of a batched request. */
 interface Item {

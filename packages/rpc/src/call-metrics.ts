@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Metrics } from '@rms/metrics';
+import { Counter, Histogram, type Metrics } from '@rms/runtime/metrics';
 
 /** A completed call, as seen by a server or a client. */
 export interface EndedCall {

@@ -1,7 +1,7 @@
 import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { userOfActor } from './actor.ts';
 import type { CallContext } from './call-context.ts';
 
@@ -23,7 +23,7 @@ interface KeyGrant {
  * - {@link forUsers}: the caller may call the methods for a user. The context must name a user, and the contexts in a
  *   batch must name the same user.
  * - {@link forKeys}: the caller may call the methods for an API key. The context must have a principal and no actor.
- * - 'all': every method, with any actor, and reflection. Grants next to it exclude methods from {@link operatorMethods}.
+ * - 'all': every method, with any actor. Grants next to it exclude methods from {@link operatorMethods}.
  *
  * Health checks are open to any certificate.
  */

@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { experimental } from '@grpc/grpc-js';
-import { describeError } from '@rms/logging/describe-error';
-import { SettingsError } from '@rms/settings';
+import { describeError } from '@rms/runtime/logging/describe-error';
+import { SettingsError } from '@rms/runtime/settings';
 
 /** Paths of a service's certificate files, in PEM format. */
 export interface CertificateFiles {

@@ -8,9 +8,9 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { currentCall } from '@rms/async';
-import { RmsError } from '@rms/errors';
+import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/async/tracing';
+import { RmsError } from '@rms/base/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
-import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/tracing';
 import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
 import { withToken } from './call-token.ts';

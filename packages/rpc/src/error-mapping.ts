@@ -1,7 +1,7 @@
 import { create, createRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Any, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
 import { status as grpcStatus, Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
-import { type ErrorCode, errorKinds, RmsError, toRmsError } from '@rms/errors';
+import { type ErrorCode, errorKinds, RmsError, toRmsError } from '@rms/base/errors';
 import {
   BadRequestSchema,
   ErrorInfoSchema,

@@ -1,7 +1,8 @@
 import { withTimeout } from '@rms/async';
-import type { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
-import type { Metrics } from '@rms/metrics';
+import { traceIdOf } from '@rms/async/tracing';
+import type { RmsError } from '@rms/base/errors';
+import type { Logger } from '@rms/runtime/logging';
+import type { Metrics } from '@rms/runtime/metrics';
 import {
   type MetricsAddress,
   type MetricsServer,
@@ -12,8 +13,7 @@ import {
   stopping as stoppingState,
   superviseWorkers,
   type Worker,
-} from '@rms/service';
-import { traceIdOf } from '@rms/tracing';
+} from '@rms/runtime/service';
 import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
 import type { RpcSecurity } from './security.ts';

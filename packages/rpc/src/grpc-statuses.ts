@@ -1,5 +1,5 @@
 import { status as grpcStatus } from '@grpc/grpc-js';
-import type { ErrorCode } from '@rms/errors';
+import type { ErrorCode } from '@rms/base/errors';
 
 /** gRPC status of each public error code. Several codes share a status, so ErrorInfo carries the code itself. */
 export const grpcStatuses: Readonly<Record<ErrorCode, grpcStatus>> = {

@@ -4,7 +4,7 @@ import {
   credentials as grpcCredentials,
   ServerCredentials,
 } from '@grpc/grpc-js';
-import { type Settings, SettingsError } from '@rms/settings';
+import { type Settings, SettingsError } from '@rms/runtime/settings';
 import { type CertificateFiles, watchCertificates } from './certificates.ts';
 
 /** Transport security between services. */

@@ -1,10 +1,9 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
-import { toRmsError } from '@rms/errors';
+import { toRmsError } from '@rms/base/errors';
 import type { EndedCall } from './call-metrics.ts';
 import { createTokenCheck } from './call-token.ts';
 import { type CallerCheck, CallerRefused, type Callers, createCallerCheck, createOperatorCheck } from './callers.ts';
 import { HealthState } from './health.ts';
-import { reflectionService } from './reflection.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
 
@@ -50,7 +49,7 @@ const unchanged = (error: unknown) => error;
 const maxConnectionAgeMs = 5 * 60_000;
 
 /**
- * Serves services with health and reflection on one port. Rejects with EADDRINUSE and similar errors if it cannot bind.
+ * Serves services with health on one port. Rejects with EADDRINUSE and similar errors if it cannot bind.
  */
 export async function serve(options: ServeOptions): Promise<RpcServer> {
   const { host, port, services, log, security = loopbackOnly, callers, translateError = unchanged, onCall } = options;
@@ -90,9 +89,7 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
   };
   const stopping = new AbortController();
   const hooks = { translateError, onError, onEnd, checkCaller, stopping: stopping.signal };
-  for (const service of [...services, reflectionService(services.map((one) => one.service))]) {
-    service.addTo(server, hooks);
-  }
+  for (const service of services) service.addTo(server, hooks);
   // Health checks are unauthenticated.
   health.rpcService().addTo(server, { ...hooks, checkCaller: undefined });
   const hostPart = host.includes(':') ? `[${host}]` : host;

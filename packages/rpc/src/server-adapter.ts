@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type {
   Server,
-  ServerDuplexStream,
-  ServerReadableStream,
   ServerUnaryCall,
   ServerWritableStream,
   sendUnaryData,
@@ -11,7 +9,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { CallScope, inCall } from '@rms/async';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
 import type { CallerCheck } from './callers.ts';
 import { toGrpcStatus } from './error-mapping.ts';
@@ -46,9 +44,7 @@ type Handler<M extends DescMethod> = M['methodKind'] extends 'unary'
   ? (request: Request<M>, context: RpcContext) => Promise<Response<M>>
   : M['methodKind'] extends 'server_streaming'
     ? (request: Request<M>, context: RpcContext) => AsyncIterable<Response<M>>
-    : M['methodKind'] extends 'client_streaming'
-      ? (requests: AsyncIterable<Request<M>>, context: RpcContext) => Promise<Response<M>>
-      : (requests: AsyncIterable<Request<M>>, context: RpcContext) => AsyncIterable<Response<M>>;
+    : never;
 
 /** One handler per method of a service. */
 export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Handler<S['method'][Name]> };
@@ -73,10 +69,7 @@ export interface ServerHooks {
 }
 
 type AnyHandler = (request: unknown, context: RpcContext) => Promise<unknown> | AsyncIterable<unknown>;
-type AnyCall = ServerUnaryCall<unknown, unknown> &
-  ServerWritableStream<unknown, unknown> &
-  ServerReadableStream<unknown, unknown> &
-  ServerDuplexStream<unknown, unknown>;
+type AnyCall = ServerUnaryCall<unknown, unknown> & ServerWritableStream<unknown, unknown>;
 
 /**
  * Combines a service descriptor with its handlers. The compiler checks that all handlers exist and have the right
@@ -104,8 +97,6 @@ function toGrpcHandler(
   { translateError, onError, onEnd, checkCaller, stopping }: ServerHooks,
 ): UntypedHandleCall {
   const name = `${service.typeName}/${method.name}`;
-  const streamsIn = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
-  const requestOf = (call: AnyCall) => (streamsIn ? requestsOf(call) : call.request);
   const translated = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -114,13 +105,13 @@ function toGrpcHandler(
     }
   };
 
-  if (method.methodKind === 'unary' || method.methodKind === 'client_streaming') {
+  if (method.methodKind === 'unary') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
       const startedAtMs = performance.now();
       const context = new CallRpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call, context);
-        const work = () => context.run(() => handler(requestOf(call), context) as Promise<unknown>);
+        const work = () => context.run(() => handler(call.request, context) as Promise<unknown>);
         respond(null, await serveInTrace(context, () => translated(work)));
         onEnd(context, undefined, startedAtMs);
       } catch (error) {
@@ -136,7 +127,7 @@ function toGrpcHandler(
     const context = new CallRpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call, context);
-      const write = () => writeAll(call, handler(requestOf(call), context) as AsyncIterable<unknown>, context.signal);
+      const write = () => writeAll(call, handler(call.request, context) as AsyncIterable<unknown>, context.signal);
       await translated(() => context.run(write));
       onEnd(context, undefined, startedAtMs);
     } catch (error) {
@@ -147,11 +138,6 @@ function toGrpcHandler(
     }
   };
   return streaming as unknown as UntypedHandleCall;
-}
-
-// A plain `for await (… of call)` destroys a duplex call when the client half-closes, so trailers would never be sent.
-function requestsOf(call: AnyCall): AsyncIterable<unknown> {
-  return { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown> };
 }
 
 /** At its deadline, a caller also cancels the call, and its clock may be a little earlier. */

@@ -9,7 +9,7 @@ import {
   startSpan,
   type TraceContext,
   traceContextOf,
-} from '@rms/tracing';
+} from '@rms/async/tracing';
 import type { CallContext } from './call-context.ts';
 
 /** Runs `work` in a span of the caller's trace if the call's metadata has a traceparent. */

@@ -23,8 +23,8 @@ export function toServiceDefinition(service: AnyService): ServiceDefinition {
         {
           path: `/${service.typeName}/${method.name}`,
           originalName: method.localName,
-          requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
-          responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+          requestStream: false,
+          responseStream: method.methodKind === 'server_streaming',
           requestSerialize: request.serialize,
           requestDeserialize: request.deserialize,
           responseSerialize: response.serialize,

@@ -1,4 +1,4 @@
-import { Gauge, type Metrics } from '@rms/metrics';
+import { Gauge, type Metrics } from '@rms/runtime/metrics';
 import type { RpcSecurity } from './security.ts';
 
 /** State of a service, as exported in metrics. */

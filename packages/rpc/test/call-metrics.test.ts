@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import { createMetrics } from '@rms/metrics';
+import { RmsError } from '@rms/base/errors';
+import { createMetrics } from '@rms/runtime/metrics';
 import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 

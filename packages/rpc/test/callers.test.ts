@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
-import { type ClientDuplexStream, status as grpcStatus, makeGenericClientConstructor } from '@grpc/grpc-js';
-import { ServerReflection, type ServerReflectionResponse } from '@rms/proto/grpc/reflection/v1/reflection_pb';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { makeCertificates, waitUntil } from '@rms/testkit';
 import { callerNames, forKeys, forUsers } from '../src/callers.ts';
-import { toServiceDefinition } from '../src/service-definition.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
@@ -121,29 +119,6 @@ describe('Callers of a server', () => {
       });
     }
     gateway.close();
-  });
-
-  test.each([
-    ['rms', undefined],
-    ['gateway', grpcStatus.PERMISSION_DENIED],
-    ['dashboard', grpcStatus.PERMISSION_DENIED],
-  ])('%s requests reflection', async (name, refusal) => {
-    const Client = makeGenericClientConstructor(toServiceDefinition(ServerReflection), ServerReflection.typeName);
-    const { address } = server.server;
-    const client = new Client(address, securityOf(name).channelCredentials(address)) as unknown as {
-      serverReflectionInfo(): ClientDuplexStream<unknown, ServerReflectionResponse>;
-      close(): void;
-    };
-    const stream = client.serverReflectionInfo();
-    const ended = new Promise<number | undefined>((resolve) => {
-      stream.on('error', (error: Error & { code?: number }) => resolve(error.code));
-      stream.on('end', () => resolve(undefined));
-      stream.resume();
-    });
-    stream.write({ messageRequest: { case: 'listServices', value: '' } });
-    stream.end();
-    expect(await ended).toBe(refusal);
-    client.close();
   });
 
   test('keep their connection when their certificate changes; new connections use the new certificate', async () => {

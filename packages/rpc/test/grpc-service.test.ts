@@ -1,7 +1,7 @@
-import { createLogger } from '@rms/logging';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
 import { freePort, waitUntil } from '@rms/testkit';
 import { createUnitService } from './unit-service.ts';
 import { signaled } from './workspaces-server.ts';

@@ -1,5 +1,5 @@
 import { CallScope, currentCall } from '@rms/async';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcContext } from '@rms/rpc';
 import { signaled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';

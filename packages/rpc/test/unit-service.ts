@@ -1,7 +1,7 @@
-import { toRmsError } from '@rms/errors';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { toRmsError } from '@rms/base/errors';
 import { createGrpcService, type GrpcService, type GrpcServiceOptions, loopbackOnly } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 
 /** Creates a service without methods, workers and checks on a free port of loopback. */
 export function createUnitService(overrides: Partial<GrpcServiceOptions>): GrpcService {

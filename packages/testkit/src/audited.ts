@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DescService } from '@bufbuild/protobuf';
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import { testGlobals } from './test-globals.ts';
 
 /** The values of every changed field, before and after. */

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 
 /**
  * What holds for the tables of the webhooks service after every transaction:

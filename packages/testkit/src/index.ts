@@ -17,6 +17,7 @@ export { isLinear } from './is-linear.ts';
 export { type LocalServices, localServices } from './local-services.ts';
 export { countAcrossJump, movableClock } from './movable-clock.ts';
 export { type DialWatch, watchDials } from './names/dial-watch.ts';
+export { type DnsServer, type Records, startDnsServer } from './names/dns-server.ts';
 export { serveNames } from './names/served-names.ts';
 export { type NamedServer, secondAddress, testSlowNames } from './names/slow-names.ts';
 export { testOperatorMethods } from './operator-methods.ts';
@@ -35,6 +36,7 @@ export { type RedisCluster, startRedisCluster } from './servers/redis-cluster.ts
 export { type RedisSentinels, startRedisSentinels } from './servers/redis-sentinels.ts';
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { startTcpSwitch, type TcpSwitch } from './servers/tcp-switch.ts';
+export { startTrap, type Trap } from './servers/trap.ts';
 export { type Commands, type Outcome, startCommands } from './shapes/commands.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { programEnv } from './shapes/program-env.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPool, type Migration, migrate, type Pool, type PoolOptions } from '@rms/db';
+import { createPool, type Migration, migrate, type Pool, type PoolOptions } from '@rms/postgres/db';
 import pg from 'pg';
 import { checkDeliveryTables, type Invariant } from './delivery-tables.ts';
 import { testServer } from './test-run.ts';

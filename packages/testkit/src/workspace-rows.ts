@@ -1,4 +1,4 @@
-import type { Pool } from '@rms/db';
+import type { Pool } from '@rms/postgres/db';
 
 interface Column {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '@rms/db';
+import { createPool, type Pool } from '@rms/postgres/db';
 import { type PostgresServer, startPostgres, waitUntil } from '../src/index.ts';
 
 const log = { warn() {} };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPool } from '@rms/db';
+import { createPool } from '@rms/postgres/db';
 import { testDatabase } from '../src/index.ts';
 
 const log = { warn() {} };

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { Keys } from '@rms/secrets';
-import type { MetricsAddress } from '@rms/service';
+import type { Keys } from '@rms/base/secrets';
+import type { MetricsAddress } from '@rms/runtime/service';
 import {
   type Followed,
   followCaFile,
@@ -9,7 +9,7 @@ import {
   requireSettings,
   type Settings,
   SettingsError,
-} from '@rms/settings';
+} from '@rms/runtime/settings';
 import type { Sender } from './email/compose.ts';
 import { defaultEhloName } from './email/ehlo-name.ts';
 import { readSmtpUrl, type SmtpConfig } from './email/smtp.ts';

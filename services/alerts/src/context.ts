@@ -1,14 +1,14 @@
 import { type EventBus, openBus } from '@rms/bus';
-import { openPool, type Pool } from '@rms/db';
-import { type Limiter, openLimiter } from '@rms/limiter';
-import { createLogger, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
+import { type Limiter, openLimiter } from '@rms/limits';
+import { openPool, type Pool } from '@rms/postgres/db';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
-import type { Settings } from '@rms/settings';
+import { createLogger, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import type { Settings } from '@rms/runtime/settings';
 
 /** The methods of auth that this service calls. */
 export interface Auth {

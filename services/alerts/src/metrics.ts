@@ -1,4 +1,4 @@
-import { Counter, type Metrics } from '@rms/metrics';
+import { Counter, type Metrics } from '@rms/runtime/metrics';
 
 export interface AlertsMetrics {
   /** Notices by rule and type. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Migration } from '@rms/db';
+import type { Migration } from '@rms/postgres/db';
 
 /** The numbered SQL files of this service, and their schema. */
 export const migrations: Migration = {

@@ -1,10 +1,10 @@
-import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
+import { createSecretBox } from '@rms/base/secrets';
+import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/postgres/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
-import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
 import type { AlertsConfig } from './config.ts';
 import type { AlertsContext } from './context.ts';

@@ -1,5 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';

@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { countAcrossJump, movableClock, testDatabase } from '@rms/testkit';
 import { leaseEmails, queueEmails, retryEmail } from '../src/email/email-queries.ts';
 import { setDue, takeDue, watchSoon } from '../src/evaluate/watch-queries.ts';

@@ -1,8 +1,8 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
-import { describeDeletion } from '@rms/workspace-deletion/describe-deletion';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { contents } from '../src/deletion/contents.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { alertsDatabase, startAlerts, type TestAlerts } from './support.ts';

@@ -1,4 +1,4 @@
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { startSmtpReceiver, testSlowNames } from '@rms/testkit';
 import { createSmtpDelivery, readSmtpUrl } from '../src/email/smtp.ts';
 import { smtpOptions } from './support.ts';

@@ -1,7 +1,7 @@
-import { createPool } from '@rms/db';
-import { createLogger } from '@rms/logging';
-import { Counter } from '@rms/metrics';
-import { type Tenant, toTenant } from '@rms/tenant';
+import { type Tenant, toTenant } from '@rms/base/tenant';
+import { createPool } from '@rms/postgres/db';
+import { createLogger } from '@rms/runtime/logging';
+import { Counter } from '@rms/runtime/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
 import { createEvaluator } from '../src/evaluate/evaluator.ts';
 import { deleteSurplus, readCurrent } from '../src/incident/incident-queries.ts';

@@ -1,5 +1,5 @@
-import { inTransaction } from '@rms/db';
-import { type Tenant, toTenant } from '@rms/tenant';
+import { type Tenant, toTenant } from '@rms/base/tenant';
+import { inTransaction } from '@rms/postgres/db';
 import type { TestDatabase } from '@rms/testkit';
 import { readFacts } from '../src/evaluate/fact-queries.ts';
 import { addDeliveries, noDeliveries, rowsOf } from '../src/usage/usage.ts';

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import {
   type DeleteEmailRequestsRequestSchema,
   DeleteEmailRequestsResponseSchema,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { Pool } from '@rms/db';
-import { createLogger } from '@rms/logging';
+import { createSecretBox } from '@rms/base/secrets';
+import type { Pool } from '@rms/postgres/db';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { createSecretBox } from '@rms/secrets';
+import { createLogger } from '@rms/runtime/logging';
 import { startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { leaseEmails, queueEmails } from '../src/email/email-queries.ts';
 import { createKeySweep } from '../src/evaluate/key-sweep.ts';

@@ -1,5 +1,5 @@
+import { createSecretBox } from '@rms/base/secrets';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { createSecretBox } from '@rms/secrets';
 import {
   confirmationLifeSeconds,
   makeConfirmationToken,

@@ -1,4 +1,4 @@
-import { createSecretBox } from '@rms/secrets';
+import { createSecretBox } from '@rms/base/secrets';
 import { startSmtpReceiver } from '@rms/testkit';
 import { queueEmails } from '../src/email/email-queries.ts';
 import { emailContext } from '../src/sealed/email-context.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { FakeAuth } from './fake-auth.ts';
 import { alertsDatabase, deliveryCounts, newTenant, startAlerts } from './support.ts';

@@ -1,8 +1,8 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { makeCertificates, type SmtpReceiver, startSmtpReceiver } from '@rms/testkit';
 import { readAlertsConfig } from '../src/config.ts';
 import { chooseDelivery } from '../src/email/choose-delivery.ts';

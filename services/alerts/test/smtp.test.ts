@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { createLogger } from '@rms/logging';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { type SmtpReceiver, serveNames, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { readAlertsConfig } from '../src/config.ts';
 import { defaultEhloName } from '../src/email/ehlo-name.ts';

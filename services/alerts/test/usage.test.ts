@@ -1,9 +1,9 @@
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { addLatency, noLatencies } from '@rms/reporting/usage';
 import { waitUntil } from '@rms/testkit';
-import { addLatency, noLatencies } from '@rms/usage';
 import { forgetCounts, forgetReporters, forgetRuns } from '../src/usage/old-usage-queries.ts';
 import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
 import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';

@@ -1,6 +1,6 @@
-import type { Keys } from '@rms/secrets';
-import type { MetricsAddress } from '@rms/service';
-import { readEncryptionKeys, type Settings } from '@rms/settings';
+import type { Keys } from '@rms/base/secrets';
+import type { MetricsAddress } from '@rms/runtime/service';
+import { readEncryptionKeys, type Settings } from '@rms/runtime/settings';
 
 export interface AuthConfig {
   readonly host: string;

@@ -1,9 +1,9 @@
-import { openPool, type Pool } from '@rms/db';
-import { type Limiter, openLimiter } from '@rms/limiter';
-import { createLogger, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
+import { type Limiter, openLimiter } from '@rms/limits';
+import { openPool, type Pool } from '@rms/postgres/db';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import type { Settings } from '@rms/settings';
+import { createLogger, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import type { Settings } from '@rms/runtime/settings';
 import { createPasswordHasher, type PasswordHasher } from './password/hasher.ts';
 
 export interface AuthContext {

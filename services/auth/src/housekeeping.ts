@@ -1,10 +1,10 @@
-import { auditLogBytes, auditPartitions, auditThrottles } from '@rms/audit';
-import { createAgreedClock, type Pool } from '@rms/db';
-import { deleteExpiredKeys } from '@rms/idempotency';
-import type { Logger } from '@rms/logging';
-import { Gauge, type Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
-import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { auditLogBytes, auditPartitions, auditThrottles } from '@rms/postgres/audit';
+import { createAgreedClock, type Pool } from '@rms/postgres/db';
+import { deleteExpiredKeys } from '@rms/postgres/idempotency';
+import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import type { Logger } from '@rms/runtime/logging';
+import { Gauge, type Metrics } from '@rms/runtime/metrics';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
 import { contents } from './deletion/contents.ts';
 import { trimEmails } from './email/email-queries.ts';
 import { trimEmailChanges } from './email-change/email-change-queries.ts';

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Metrics } from '@rms/metrics';
-import type { Environment } from '@rms/tenant';
+import type { Environment } from '@rms/base/tenant';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/runtime/metrics';
 
 export interface AuthMetrics {
   /** Time from the commit of a revocation, roll or update until it was effective at every gateway. */

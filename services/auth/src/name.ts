@@ -1,4 +1,4 @@
-import type { FieldViolation } from '@rms/errors';
+import type { FieldViolation } from '@rms/base/errors';
 
 const nameLimit = 100;
 

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 
 /** Returns `thing`, or throws `not_found` if it is undefined. */
 export function found<T>(

@@ -1,5 +1,6 @@
-import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/db';
-import { createIdempotency } from '@rms/idempotency';
+import { createSecretBox } from '@rms/base/secrets';
+import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/postgres/db';
+import { createIdempotency } from '@rms/postgres/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -9,7 +10,6 @@ import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
-import { createSecretBox } from '@rms/secrets';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
 import type { AuthContext } from './context.ts';

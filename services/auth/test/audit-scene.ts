@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { authenticator, newAddress, type TestAccounts, type TestUser } from './user-support.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import type { AuditedCases } from '@rms/testkit';
 import type { AuditScene } from './audit-scene.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FieldChange } from '@rms/audit';
+import type { FieldChange } from '@rms/base/audit-change';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';

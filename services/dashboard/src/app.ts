@@ -1,7 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { type Admitted, type Endpoint as ApiEndpoint, createBackend, parameterOf, serveEndpoint } from '@rms/api';
-import { networkOf } from '@rms/cidr';
-import { RmsError } from '@rms/errors';
+import { untraced } from '@rms/async/tracing';
+import { networkOf } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
+import { may } from '@rms/base/roles';
+import { fromEnvironmentMessage, toTenant } from '@rms/base/tenant';
 import {
   abortOnClose,
   BodyBudget,
@@ -13,12 +16,9 @@ import {
   readJsonBody,
   routeNotFound,
   sendResponse,
-} from '@rms/http';
-import type { Logger } from '@rms/logging';
-import { may } from '@rms/roles';
+} from '@rms/net/http';
 import { actorOfUser } from '@rms/rpc';
-import { fromEnvironmentMessage, toTenant } from '@rms/tenant';
-import { untraced } from '@rms/tracing';
+import type { Logger } from '@rms/runtime/logging';
 import express, { type Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { readLimits } from './checks/limits.ts';

@@ -1,8 +1,8 @@
-import type { CidrList } from '@rms/cidr';
-import { followHttpsProxy, type ProxyChoice } from '@rms/dial';
-import { localUrl, readTrustedProxies } from '@rms/http';
-import type { MetricsAddress } from '@rms/service';
-import { type Followed, followCaFile, followSecret, requireSettings, type Settings } from '@rms/settings';
+import type { CidrList } from '@rms/base/cidr';
+import { followHttpsProxy, type ProxyChoice } from '@rms/net/dial';
+import { localUrl, readTrustedProxies } from '@rms/net/http';
+import type { MetricsAddress } from '@rms/runtime/service';
+import { type Followed, followCaFile, followSecret, requireSettings, type Settings } from '@rms/runtime/settings';
 
 export interface OidcConfig {
   readonly issuer: string;

@@ -1,5 +1,3 @@
-import { createLogger, gatheringStdout, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
@@ -17,7 +15,9 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
-import { type Settings, SettingsError } from '@rms/settings';
+import { createLogger, gatheringStdout, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import { type Settings, SettingsError } from '@rms/runtime/settings';
 import { openSessionStore } from './session/open-session-store.ts';
 import type { SessionStore } from './session/session-store.ts';
 

@@ -1,5 +1,5 @@
-import type { ConnectionRefusal } from '@rms/http';
-import { Counter, Gauge, Histogram, type Metrics } from '@rms/metrics';
+import type { ConnectionRefusal } from '@rms/net/http';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/runtime/metrics';
 import type { Request } from 'express';
 import { eventStreamType } from './http/event-stream.ts';
 import type { PageResponse } from './http/locals.ts';

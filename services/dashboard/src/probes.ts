@@ -1,5 +1,5 @@
-import { sendResponse } from '@rms/http';
-import { type ServiceState, starting, stopping } from '@rms/service';
+import { sendResponse } from '@rms/net/http';
+import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { PageResponse } from './http/locals.ts';
 import type { SessionStore } from './session/session-store.ts';

@@ -1,5 +1,5 @@
-import { type Listener, listen } from '@rms/http';
-import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
+import { type Listener, listen } from '@rms/net/http';
+import { type MetricsServer, type Service, serveMetrics } from '@rms/runtime/service';
 import { createApp } from './app.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { auditCsv } from '../web/src/features/audit/audit-csv.ts';
 import { ownWorkspace, startDashboard } from './support.ts';

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { DelayReason, DeliverySchema, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookHealthSchema } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';

@@ -1,7 +1,7 @@
-import { maxRollOverlapSeconds } from '@rms/api-key';
-import { newId } from '@rms/ids';
+import { maxRollOverlapSeconds } from '@rms/base/api-key';
+import { newId } from '@rms/base/ids';
+import { may, roles } from '@rms/base/roles';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-import { may, roles } from '@rms/roles';
 import { type Endpoint, pathOf } from '../src/routes/endpoint.ts';
 import { endpoints } from '../src/routes/endpoints.ts';
 import { codeOf, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';

@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { createDashboardContext } from '../src/context.ts';
 
 test('does not start without alerts', () => {

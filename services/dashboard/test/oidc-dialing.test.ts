@@ -5,8 +5,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { followHttpsProxy } from '@rms/dial';
-import { readSettings } from '@rms/settings';
+import { followHttpsProxy } from '@rms/net/dial';
+import { readSettings } from '@rms/runtime/settings';
 import { listenOnLoopback, makeCertificates, startConnectProxy, testSlowNames } from '@rms/testkit';
 import { createProviderFetch } from '../src/oidc/provider-fetch.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { createProvider } from '../src/oidc/provider.ts';
 
 test('metadata of the provider are read again after an hour, and kept while it is unavailable', async () => {

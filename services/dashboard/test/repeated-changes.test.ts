@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 describe('the idempotency key of a change', () => {

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Timeline } from '@rms/api';
-import { RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import { AuditEntrySchema } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { RequestSchema } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { openRedisServers } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { openRedisServers } from '@rms/redis';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { freePort } from '@rms/testkit';
 import { createMemorySessionStore } from '../src/session/memory-session-store.ts';
 import { openSessionStore } from '../src/session/open-session-store.ts';

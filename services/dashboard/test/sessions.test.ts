@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { tokenHashOf, touchEveryMs } from '../src/session/session.ts';
 import { maxPerUser } from '../src/session/session-store.ts';
 import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';

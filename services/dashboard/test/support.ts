@@ -1,8 +1,8 @@
-import { RmsError } from '@rms/errors';
-import { createLogger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
 import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import type { Backend } from '../src/context.ts';
 import {
   createDashboard,

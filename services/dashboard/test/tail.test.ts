@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import type { Delivery } from '@rms/api';
-import { createLogger } from '@rms/logging';
 import {
   type TailDeliveriesRequest,
   TailDeliveriesResponseSchema,
   TailedDeliverySchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { createLogger } from '@rms/runtime/logging';
 import { waitUntil } from '@rms/testkit';
 import { openEventStream } from '../src/http/event-stream.ts';
 import { createTailHub } from '../src/tail/tail-hub.ts';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { AttemptSchema } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { ownWorkspace, startDashboard } from './support.ts';
 

@@ -1,7 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { type Admitted, type Backend, type Endpoint, endpoints, serveEndpoint } from '@rms/api';
-import { networkOf } from '@rms/cidr';
-import { toRmsError } from '@rms/errors';
+import { inSpans } from '@rms/async/tracing';
+import { networkOf } from '@rms/base/cidr';
+import { toRmsError } from '@rms/base/errors';
+import type { Environment } from '@rms/base/tenant';
 import {
   abortOnClose,
   type BodyBudget,
@@ -14,10 +16,8 @@ import {
   routeNotFound,
   sendResponse,
   setSecurityHeaders,
-} from '@rms/http';
-import type { Logger } from '@rms/logging';
-import type { Environment } from '@rms/tenant';
-import { inSpans } from '@rms/tracing';
+} from '@rms/net/http';
+import type { Logger } from '@rms/runtime/logging';
 import express, { type Request } from 'express';
 import type { Admit } from './checks/admission.ts';
 import { mayUse } from './checks/scope.ts';

@@ -1,9 +1,9 @@
 import type { WebhookUrls } from '@rms/api';
-import type { CidrList } from '@rms/cidr';
-import { readTrustedProxies } from '@rms/http';
-import type { Limits } from '@rms/limiter';
-import type { MetricsAddress } from '@rms/service';
-import type { Settings } from '@rms/settings';
+import type { CidrList } from '@rms/base/cidr';
+import type { Limits } from '@rms/limits';
+import { readTrustedProxies } from '@rms/net/http';
+import type { MetricsAddress } from '@rms/runtime/service';
+import type { Settings } from '@rms/runtime/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
 
 export interface GatewayConfig {

@@ -1,6 +1,4 @@
-import { type Limiter, openLimiter } from '@rms/limiter';
-import { createLogger, gatheringStdout, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
+import { type Limiter, openLimiter } from '@rms/limits';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
@@ -13,7 +11,9 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { countClientCalls, createClient, createRpcSecurity, type RpcClient, showCertificate } from '@rms/rpc';
-import type { Settings } from '@rms/settings';
+import { createLogger, gatheringStdout, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import type { Settings } from '@rms/runtime/settings';
 
 export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;

@@ -1,6 +1,6 @@
-import { runMain } from '@rms/service';
-import { readStartSettings } from '@rms/settings';
-import { startTracing } from '@rms/tracing';
+import { startTracing } from '@rms/net/tracing';
+import { runMain } from '@rms/runtime/service';
+import { readStartSettings } from '@rms/runtime/settings';
 import { readGatewayConfig } from './config.ts';
 import { createGatewayContext } from './context.ts';
 import { createGateway } from './service.ts';

@@ -1,5 +1,5 @@
-import type { LimitDecision } from '@rms/limiter';
-import { Counter, Histogram, type Metrics } from '@rms/metrics';
+import type { LimitDecision } from '@rms/limits';
+import { Counter, Histogram, type Metrics } from '@rms/runtime/metrics';
 
 /** Metrics of the checks. */
 export interface GatewayMetrics {

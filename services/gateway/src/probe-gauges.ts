@@ -1,4 +1,4 @@
-import { gatherGauges, type Metrics } from '@rms/metrics';
+import { gatherGauges, type Metrics } from '@rms/runtime/metrics';
 import type { Probes } from './probes.ts';
 
 /** Exports the result of /readyz as metrics. */

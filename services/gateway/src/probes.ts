@@ -1,6 +1,6 @@
-import { sendResponse } from '@rms/http';
+import { sendResponse } from '@rms/net/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { type ServiceState, starting, stopping } from '@rms/service';
+import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
 import type { ApiResponse } from './http/locals.ts';

@@ -1,6 +1,6 @@
 import { createBackend, endpoints } from '@rms/api';
-import { BodyBudget, type Listener, listen } from '@rms/http';
-import { type MetricsServer, type Service, serveMetrics } from '@rms/service';
+import { BodyBudget, type Listener, listen } from '@rms/net/http';
+import { type MetricsServer, type Service, serveMetrics } from '@rms/runtime/service';
 import { createApp } from './app.ts';
 import { createAdmission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';

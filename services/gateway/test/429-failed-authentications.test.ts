@@ -1,5 +1,5 @@
-import { generateApiKey } from '@rms/api-key';
-import { createMemoryLimiter, type Limiter } from '@rms/limiter';
+import { generateApiKey } from '@rms/base/api-key';
+import { createMemoryLimiter, type Limiter } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { FailedAuthentications } from '../src/checks/failed-authentications.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { freePort, waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 

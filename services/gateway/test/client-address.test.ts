@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
-import { clientOf, createProxyWarning } from '@rms/http';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { networkOf, normalizeAddress, parseCidrs } from '@rms/base/cidr';
+import { clientOf, createProxyWarning } from '@rms/net/http';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { readGatewayConfig } from '../src/config.ts';
 import { newLocals } from '../src/http/locals.ts';
 

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { waitUntil } from '@rms/testkit';
 import { createGateway, createGatewayContext, readGatewayConfig } from '../src/index.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
 describe('GET /v1/events', () => {

@@ -1,4 +1,4 @@
-import { securityHeaders } from '@rms/http';
+import { securityHeaders } from '@rms/net/http';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 

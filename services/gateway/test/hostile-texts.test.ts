@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { networkOf, normalizeAddress, parseCidrs } from '@rms/cidr';
-import { RmsError } from '@rms/errors';
+import { networkOf, normalizeAddress, parseCidrs } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
 import {
   BodyBudget,
   checkHead,
@@ -11,7 +11,7 @@ import {
   readJsonBody,
   requestIdOf,
   shownText,
-} from '@rms/http';
+} from '@rms/net/http';
 import { isLinear } from '@rms/testkit';
 import { idempotencyKeyOf } from '../../../packages/api/src/idempotency-key.ts';
 import { createResource, listResources } from '../../../packages/api/src/resource/endpoints.ts';

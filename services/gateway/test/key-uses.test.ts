@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
+import { createLogger } from '@rms/runtime/logging';
 import { KeyUses } from '../src/checks/key-uses.ts';
 import { startGateway } from './support/start-gateway.ts';
 

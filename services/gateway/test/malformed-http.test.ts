@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { securityHeaders } from '@rms/http';
+import { securityHeaders } from '@rms/net/http';
 import { waitUntil } from '@rms/testkit';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';

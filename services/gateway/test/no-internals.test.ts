@@ -1,5 +1,5 @@
-import { errorKinds, RmsError } from '@rms/errors';
-import { createMemoryLimiter } from '@rms/limiter';
+import { errorKinds, RmsError } from '@rms/base/errors';
+import { createMemoryLimiter } from '@rms/limits';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes, type WireResponse } from './support/wire.ts';
 

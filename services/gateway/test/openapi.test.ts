@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { envelopeOf } from '@rms/api';
-import { eventTypes } from '@rms/webhook-events';
+import { eventTypes } from '@rms/base/webhook-events';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 

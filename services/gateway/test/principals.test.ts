@@ -1,5 +1,5 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { hashOfApiKey } from '@rms/api-key';
+import { hashOfApiKey } from '@rms/base/api-key';
 import { KeyVerdict, type VerifyKeyResult } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';

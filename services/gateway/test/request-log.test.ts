@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { shiftClock, waitUntil } from '@rms/testkit';
 import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';

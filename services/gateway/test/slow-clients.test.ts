@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { parseCidrs } from '@rms/cidr';
-import type { RmsError } from '@rms/errors';
-import { BodyBudget, errorResponse, type Listener, listen, readJsonBody, sendResponse } from '@rms/http';
-import { createLogger } from '@rms/logging';
+import { parseCidrs } from '@rms/base/cidr';
+import type { RmsError } from '@rms/base/errors';
+import { BodyBudget, errorResponse, type Listener, listen, readJsonBody, sendResponse } from '@rms/net/http';
+import { createLogger } from '@rms/runtime/logging';
 import { waitUntil } from '@rms/testkit';
 import { parseResponse } from './support/wire.ts';
 

@@ -1,9 +1,9 @@
 import { type EventBus, openBus } from '@rms/bus';
-import { openPool, type Pool } from '@rms/db';
-import { createLogger, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
+import { openPool, type Pool } from '@rms/postgres/db';
 import { createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import type { Settings } from '@rms/settings';
+import { createLogger, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import type { Settings } from '@rms/runtime/settings';
 
 export interface ResourcesContext {
   readonly pool: Pool;

@@ -1,8 +1,8 @@
-import { createAgreedClock, type Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
-import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
-import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
+import { createAgreedClock, type Pool } from '@rms/postgres/db';
+import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import type { Logger } from '@rms/runtime/logging';
+import type { Metrics } from '@rms/runtime/metrics';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
 import { contents } from './deletion/contents.ts';
 import { deleteExpired } from './idempotency/idempotency-queries.ts';
 

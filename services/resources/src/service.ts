@@ -1,7 +1,6 @@
+import { createIds } from '@rms/base/ids';
 import { eventRetentionMs } from '@rms/bus';
-import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/db';
-import { createIds } from '@rms/ids';
-import { createRelay } from '@rms/outbox';
+import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -9,6 +8,7 @@ import { callers } from './callers.ts';
 import type { ResourcesConfig } from './config.ts';
 import type { ResourcesContext } from './context.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createRelay } from './outbox/relay.ts';
 import { batchCreateResources } from './rpc/batch-create-resources.ts';
 import { batchDeleteResources } from './rpc/batch-delete-resources.ts';
 import { batchGetResources } from './rpc/batch-get-resources.ts';

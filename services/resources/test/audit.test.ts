@@ -1,4 +1,4 @@
-import { listAudit } from '@rms/audit';
+import { listAudit } from '@rms/postgres/audit';
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { type AuditedCases, auditedChain, auditedSecrets, readAudited, testAuditedCases } from '@rms/testkit';

@@ -1,4 +1,4 @@
-import { idTime } from '@rms/ids';
+import { idTime } from '@rms/base/ids';
 import { countsOf, createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 describe('BatchCreateResources', () => {

@@ -1,10 +1,9 @@
-import { migrations as audit } from '@rms/audit';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import { migrations as outbox } from '@rms/outbox';
+import { migrations as audit } from '@rms/postgres/audit';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { countAcrossJump, movableClock, testDatabase } from '@rms/testkit';
 import { createHousekeeping } from '../src/housekeeping.ts';
-import { migrations } from '../src/migrations.ts';
+import { migrations, outboxMigrations as outbox } from '../src/migrations.ts';
 import { createOne, newCaller, startResources } from './support.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

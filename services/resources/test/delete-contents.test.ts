@@ -1,15 +1,14 @@
-import { migrations as audit } from '@rms/audit';
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import { migrations as outbox } from '@rms/outbox';
+import { newId } from '@rms/base/ids';
+import { migrations as audit } from '@rms/postgres/audit';
+import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { testDatabase } from '@rms/testkit';
-import { describeDeletion } from '@rms/workspace-deletion/describe-deletion';
 import { contents } from '../src/deletion/contents.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
-import { migrations } from '../src/migrations.ts';
+import { migrations, outboxMigrations as outbox } from '../src/migrations.ts';
 import { createOne, newCaller, startResources } from './support.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

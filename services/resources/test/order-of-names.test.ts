@@ -1,4 +1,4 @@
-import { makePageToken } from '@rms/db';
+import { makePageToken } from '@rms/postgres/db';
 import { createOne, newCaller, startResources } from './support.ts';
 
 describe('the order of names', () => {

@@ -1,18 +1,17 @@
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { migrations as auditMigrations } from '@rms/audit';
+import { newId } from '@rms/base/ids';
 import { createInProcessBus } from '@rms/bus';
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import { migrations as outbox } from '@rms/outbox';
+import { migrations as auditMigrations } from '@rms/postgres/audit';
 import { CallContextSchema, Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { createClient, fromStatusMessage, type GrpcService, loopbackOnly, type RpcClient } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
 import { createResources, type ResourcesConfig } from '../src/index.ts';
-import { migrations } from '../src/migrations.ts';
+import { migrations, outboxMigrations as outbox } from '../src/migrations.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const topic = 'rms.resource-events.v1';

@@ -1,11 +1,11 @@
 import { type EventBus, openBus } from '@rms/bus';
-import { openPool, type Pool } from '@rms/db';
-import { createLogger, gatheringStdout, type Logger } from '@rms/logging';
-import { createMetrics, type Metrics } from '@rms/metrics';
+import { openPool, type Pool } from '@rms/postgres/db';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
-import type { Settings } from '@rms/settings';
-import { recordingsInFlight } from './delivery/store/recorder.ts';
+import { createLogger, gatheringStdout, type Logger } from '@rms/runtime/logging';
+import { createMetrics, type Metrics } from '@rms/runtime/metrics';
+import type { Settings } from '@rms/runtime/settings';
+import { recordingsInFlight } from './engine/record/recorder.ts';
 
 export interface WebhooksContext {
   readonly pool: Pool;

@@ -1,18 +1,18 @@
-import { createAgreedClock, type Pool, workInTurns } from '@rms/db';
-import { deleteExpiredKeys } from '@rms/idempotency';
-import type { Logger } from '@rms/logging';
-import type { Metrics } from '@rms/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/service';
-import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
-import { contents } from './deletion/contents.ts';
+import { createAgreedClock, type Pool, workInTurns } from '@rms/postgres/db';
+import { deleteExpiredKeys } from '@rms/postgres/idempotency';
+import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import type { Logger } from '@rms/runtime/logging';
+import type { Metrics } from '@rms/runtime/metrics';
+import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
 import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliveries.ts';
-import type { RejectedReporter } from './delivery/rejected-reporter.ts';
-import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/store/expiry-queries.ts';
-import { repairSchedule } from './delivery/store/schedule-queries.ts';
-import { deleteExpiredLetters } from './fan-out/dead-letter-queries.ts';
-import { createErasure } from './log/erasure.ts';
-import { logPartitions } from './log/partitions.ts';
-import { trimReplays } from './replay/replay-queries.ts';
+import { createErasure } from './delivery/erasure.ts';
+import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/expiry-queries.ts';
+import { trimReplays } from './delivery/replay-queries.ts';
+import { repairSchedule } from './engine/lease/schedule-queries.ts';
+import type { RejectedReporter } from './engine/rejected-reporter.ts';
+import { deleteExpiredLetters } from './event/dead-letter-queries.ts';
+import { logPartitions } from './event/partitions.ts';
+import { contents } from './workspace/contents.ts';
 
 const everyMs = 60_000;
 /** Interval of the tasks whose results users wait for. */

@@ -1,4 +1,4 @@
 export { readWebhooksConfig, type WebhooksConfig } from './config.ts';
 export { createWebhooksContext, type WebhooksContext } from './context.ts';
-export { createKeyCheck } from './sealed/key-check.ts';
+export { createKeyCheck } from './secrets/key-check.ts';
 export { createWebhooks } from './service.ts';

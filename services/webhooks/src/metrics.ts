@@ -1,8 +1,8 @@
 import type { EventBus } from '@rms/bus';
-import type { Pool } from '@rms/db';
-import { Counter, gatherGauges, Histogram, type Metrics } from '@rms/metrics';
-import { countLetters } from './fan-out/dead-letter-queries.ts';
-import { deadReasons } from './fan-out/decode.ts';
+import type { Pool } from '@rms/postgres/db';
+import { Counter, gatherGauges, Histogram, type Metrics } from '@rms/runtime/metrics';
+import { countLetters } from './event/dead-letter-queries.ts';
+import { deadReasons } from './event/decode.ts';
 
 export interface WebhooksMetrics {
   /** Records kept as dead letters, by reason. */

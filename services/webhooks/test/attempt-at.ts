@@ -1,6 +1,6 @@
-import { makeSecret, toSigningSecret } from '@rms/signature';
-import { send } from '../src/delivery/attempt/send.ts';
+import { makeSecret, toSigningSecret } from '@rms/base/signature';
 import type { OriginPools } from '../src/egress/origin-pools.ts';
+import { send } from '../src/engine/attempt/send.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 

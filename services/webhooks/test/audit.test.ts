@@ -1,4 +1,4 @@
-import { listAudit } from '@rms/audit';
+import { listAudit } from '@rms/postgres/audit';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks } from './support.ts';

@@ -1,12 +1,12 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { movableClock, type TestDatabase } from '@rms/testkit';
-import { disableWebhook } from '../src/delivery/store/endpoint-health-queries.ts';
-import { createInstances } from '../src/delivery/store/instances.ts';
-import { recordAttempts } from '../src/delivery/store/record-queries.ts';
-import { repairSchedule, saveEndpoints } from '../src/delivery/store/schedule-queries.ts';
+import { takeReplay } from '../src/delivery/step-queries.ts';
+import { createInstances } from '../src/engine/lease/instances.ts';
+import { repairSchedule, saveEndpoints } from '../src/engine/lease/schedule-queries.ts';
+import { disableWebhook } from '../src/engine/record/endpoint-health-queries.ts';
+import { recordAttempts } from '../src/engine/record/record-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
-import { takeReplay } from '../src/replay/step-queries.ts';
 import { responded, type Steps, stepsOn } from './leases.ts';
 import { newEvent, newTenant, type Tenant, webhooksDatabase } from './support.ts';
 

@@ -1,13 +1,13 @@
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { newId } from '@rms/base/ids';
+import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { type Receiver, rowsOfWorkspace, startReceiver, waitUntil } from '@rms/testkit';
-import { sweepDeletedWorkspaces } from '@rms/workspace-deletion';
-import { describeDeletion } from '@rms/workspace-deletion/describe-deletion';
-import { contents } from '../src/deletion/contents.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
+import { contents } from '../src/workspace/contents.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

@@ -1,9 +1,9 @@
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { newId } from '@rms/base/ids';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
+import type { EndCount } from '../src/delivery/end-count-queries.ts';
 import type { DeliveryCounter } from '../src/delivery/ended-deliveries.ts';
-import type { EndCount } from '../src/delivery/store/end-count-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { stepsOn } from './leases.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';

@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
-import { createSecretBox } from '@rms/secrets';
+import { createSecretBox } from '@rms/base/secrets';
 import { type Receiver, startReceiver, type TestDatabase } from '@rms/testkit';
-import { secretContext } from '../src/sealed/contexts.ts';
+import { secretContext } from '../src/secrets/contexts.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, webhooksDatabase } from './support.ts';
 
 type Instance = Awaited<ReturnType<typeof startWebhooks>>;

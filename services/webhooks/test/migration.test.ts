@@ -1,15 +1,15 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrations as audit } from '@rms/audit';
-import { migrate } from '@rms/db';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
+import { createSecretBox } from '@rms/base/secrets';
+import { makeSecret } from '@rms/base/signature';
+import { migrations as audit } from '@rms/postgres/audit';
+import { migrate } from '@rms/postgres/db';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { createSecretBox } from '@rms/secrets';
-import { makeSecret } from '@rms/signature';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase } from '@rms/testkit';
 import { migrations } from '../src/migrations.ts';
-import { secretContext } from '../src/sealed/contexts.ts';
+import { secretContext } from '../src/secrets/contexts.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
 
 const dayMs = 24 * 3_600_000;

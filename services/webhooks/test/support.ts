@@ -1,10 +1,8 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { migrations as audit } from '@rms/audit';
+import { newId } from '@rms/base/ids';
 import { type BusRecord, createInProcessBus, type EventBus } from '@rms/bus';
-import { newId } from '@rms/ids';
-import { createLogger, type Logger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { migrations as audit } from '@rms/postgres/audit';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import {
   type ReportUsageRequest,
@@ -20,6 +18,8 @@ import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
+import { createLogger, type Logger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';

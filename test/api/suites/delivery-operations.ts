@@ -1,4 +1,4 @@
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, FeedPage, One, Page, Resource } from '../support/api-types.ts';

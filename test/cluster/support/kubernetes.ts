@@ -41,7 +41,7 @@ export interface Kubernetes {
   list<T extends KubernetesObject>(kind: string, selector?: string): Promise<T[]>;
   /** Creates or updates objects. */
   apply(...objects: object[]): Promise<void>;
-  /** Runs a program in a pod ("pod/x", "deploy/x"). */
+  /** Runs a program in a pod ("pod/<name>", "deploy/<name>"). */
   exec(target: string, command: readonly string[], container?: string): Promise<string>;
 }
 

@@ -1,5 +1,12 @@
+import {
+  may,
+  mayChangeRole,
+  type Permission,
+  permissionToCreateKey,
+  type Role as RoleName,
+  roles,
+} from '@rms/base/roles';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { may, mayChangeRole, type Permission, permissionToCreateKey, type Role as RoleName, roles } from '@rms/roles';
 import { codeOf, type HttpBrowser } from './browser.ts';
 import { type Named, namesOfNothing } from './named.ts';
 import { isTenant, known, sendCall, type World } from './world.ts';
@@ -11,7 +18,7 @@ const messages: Readonly<Record<RoleName, Role>> = {
   owner: Role.OWNER,
 };
 
-/** Tests that the dashboard server enforces the permissions of packages/roles, with the real services behind it. */
+/** Tests that the dashboard server enforces the permissions of @rms/base/roles, with the real services behind it. */
 export function rolesSuite(given: () => World): void {
   let world: World;
   let nothing: Named;

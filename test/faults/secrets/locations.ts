@@ -1,5 +1,5 @@
 import { createKafkaBus } from '@rms/bus';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { type Network, waitUntil } from '@rms/testkit';
 import type { Client } from 'pg';
 import { queryRedis } from '../query-redis.ts';

@@ -1,4 +1,4 @@
-import { generateApiKey } from '@rms/api-key';
+import { generateApiKey } from '@rms/base/api-key';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { waitUntil } from '@rms/testkit';

@@ -1,6 +1,6 @@
-import { changeText, namedText } from '@rms/audit/change-text';
+import { changeText, namedText } from '@rms/base/audit-change';
+import { environmentOf } from '@rms/base/tenant';
 import type { AuditEntry as Message } from '@rms/proto/rms/auth/v1/audit_service_pb';
-import { environmentOf } from '@rms/tenant';
 import { presentTimeOf } from '../times.ts';
 import type { AuditEntry } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { FieldValue } from '@rms/audit/change-text';
+import type { FieldValue } from '@rms/base/audit-change';
 import { z } from 'zod';
 import { listOf, noTotal } from '../list.ts';
 import { shownTime } from '../time-schemas.ts';

@@ -1,6 +1,6 @@
+import type { EndReason, EventType } from '@rms/base/webhook-events';
 import type { GetDeliveryResponse } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Delivery as Message } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import type { EndReason, EventType } from '@rms/webhook-events';
 import { attemptDocument, lastAttemptOf } from '../attempt/document.ts';
 import { presentTimeOf, timeOf } from '../times.ts';
 import type { Delivery, FullDelivery } from './schema.ts';

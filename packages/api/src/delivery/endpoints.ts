@@ -1,4 +1,4 @@
-import { eventTypes } from '@rms/webhook-events';
+import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';

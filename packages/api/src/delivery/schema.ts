@@ -1,4 +1,4 @@
-import { endReasons, eventTypes } from '@rms/webhook-events';
+import { endReasons, eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { attempt, lastAttempt } from '../attempt/schema.ts';
 import { listOf, noTotal } from '../list.ts';

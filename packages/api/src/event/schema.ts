@@ -1,4 +1,4 @@
-import { type EventType, eventTypes, sampleEvent } from '@rms/webhook-events';
+import { type EventType, eventTypes, sampleEvent } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { listOf } from '../list.ts';
 import { resource } from '../resource/schema.ts';

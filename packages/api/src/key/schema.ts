@@ -1,4 +1,4 @@
-import { maxRequestLimit, maxRollOverlapSeconds } from '@rms/api-key';
+import { maxRequestLimit, maxRollOverlapSeconds } from '@rms/base/api-key';
 import { z } from 'zod';
 import { text } from '../text-schemas.ts';
 import { seconds, shownTime, timeInput } from '../time-schemas.ts';

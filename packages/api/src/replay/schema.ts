@@ -1,4 +1,4 @@
-import { eventTypes } from '@rms/webhook-events';
+import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { deliveryStatuses } from '../delivery/status.ts';
 import { listOf, noTotal } from '../list.ts';

@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import { shownText } from '@rms/http';
+import { RmsError } from '@rms/base/errors';
+import { shownText } from '@rms/net/http';
 import { z } from 'zod';
 import { listAuditLog } from '../audit-entry/endpoints.ts';
 import { defineEndpoint } from '../endpoint.ts';

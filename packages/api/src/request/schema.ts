@@ -1,5 +1,5 @@
-import { environments } from '@rms/tenant';
-import { eventTypes } from '@rms/webhook-events';
+import { environments } from '@rms/base/tenant';
+import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { attemptSummary } from '../attempt/schema.ts';
 import { auditEntry } from '../audit-entry/schema.ts';

@@ -1,13 +1,13 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { isId } from '@rms/ids';
+import { isId } from '@rms/base/ids';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
+import type { EventType } from '@rms/base/webhook-events';
 import type { AuditEntry as AuditEntryMessage } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { Request as RequestMessage } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
 import type { Delivery } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import type { EventProgress } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { actorOfUser, type CallOptions, userOfActor } from '@rms/rpc';
-import { fromEnvironmentMessage } from '@rms/tenant';
-import type { EventType } from '@rms/webhook-events';
 import { attemptSummaryOf } from '../attempt/document.ts';
 import { actorText, auditEntryDocument, changesText, targetText } from '../audit-entry/document.ts';
 import type { Backend } from '../backend.ts';

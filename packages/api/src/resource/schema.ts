@@ -1,6 +1,6 @@
+import { metadataLimits, metadataProblems, resourceNameLength } from '@rms/base/value-rules';
 import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { metadataLimits, metadataProblems, resourceNameLength } from '../rules.ts';
 import { text, withoutNul } from '../text-schemas.ts';
 
 export const statusMessages = {

@@ -1,6 +1,6 @@
+import { eventTypes } from '@rms/base/webhook-events';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import type { CallOptions } from '@rms/rpc';
-import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';

@@ -1,5 +1,5 @@
+import { eventTypes } from '@rms/base/webhook-events';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { eventTypes } from '@rms/webhook-events';
 import { z } from 'zod';
 
 import { text } from '../text-schemas.ts';

@@ -1,4 +1,4 @@
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import type { Admin, EachBatchPayload, Kafka } from 'kafkajs';
 import { consumeFromKafka } from '../../src/kafka-consumer.ts';

@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
-import { superviseWorkers } from '@rms/service';
+import { createLogger } from '@rms/runtime/logging';
+import { superviseWorkers } from '@rms/runtime/service';
 import { describeWith, type Kafka, startKafka, waitUntil } from '@rms/testkit';
 import { createKafkaBus } from '../../src/kafka-bus.ts';
 import { record, text } from '../conformance.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { describeWith, freePort, testServer } from '@rms/testkit';
 import { createKafkaBus } from '../../src/kafka-bus.ts';
 import { describeEventBus, record } from '../conformance.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { describeWith, testServer, waitUntil } from '@rms/testkit';
 import type { ConsumedRecord, EventBus } from '../../src/event-bus.ts';
 import { createKafkaBus } from '../../src/kafka-bus.ts';

@@ -1,8 +1,8 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
 import { type EventBus, openBus } from '../../src/index.ts';
 import { record, text } from '../conformance.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
 import kafkajs, {
   type Admin,

@@ -1,7 +1,7 @@
 // Program of certificates.ts: `authority FOLDER`, or `issue FOLDER NAME DAYS [SAN …]`.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Identity, issue, makeAuthority } from '@rms/certificates';
+import { type Identity, issue, makeAuthority } from '@rms/net/certificates';
 
 const [command, folder = '', name = '', days = '', ...names] = process.argv.slice(2);
 const now = new Date();

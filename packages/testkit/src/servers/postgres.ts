@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { preparePostgres, stopServer } from '@rms/embedded-postgres';
+import { preparePostgres, stopServer } from '@rms/local-postgres';
 import { waitUntil } from '../wait-until.ts';
 import { inTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 

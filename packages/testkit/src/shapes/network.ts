@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { readSettings } from '@rms/settings';
+import { readSettings } from '@rms/runtime/settings';
 import { makeCertificates } from '../certificates/certificates.ts';
 
 import { freePort } from '../free-port.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { stopLeftover } from '@rms/embedded-postgres';
+import { stopLeftover } from '@rms/local-postgres';
 import { freePort } from '../free-port.ts';
 import { startProgram } from '../servers/program.ts';
 import { temporaryFolder } from '../servers/temporary-folder.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceContents } from '@rms/workspace-deletion';
+import type { WorkspaceContents } from '@rms/postgres/workspace-deletion';
 
 /** All tables of this service that have rows of workspaces. Without watches, no rule is evaluated. */
 export const contents: WorkspaceContents = {

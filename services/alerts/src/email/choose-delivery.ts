@@ -1,5 +1,5 @@
-import type { Logger } from '@rms/logging';
-import type { Followed } from '@rms/settings';
+import type { Logger } from '@rms/runtime/logging';
+import type { Followed } from '@rms/runtime/settings';
 import { createEmlFolder } from './eml-folder.ts';
 import type { Deliver } from './sender.ts';
 import { createSmtpDelivery, type SmtpConfig } from './smtp.ts';

@@ -1,5 +1,5 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
-import type { Environment, Tenant } from '@rms/tenant';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import { dueInTurns } from '../due-in-turns.ts';
 import { maxDelayMs } from './email.ts';
 

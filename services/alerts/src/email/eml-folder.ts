@@ -1,6 +1,6 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Deliver } from './sender.ts';
 
 /** Writes emails to .eml files, for installations without an SMTP server. The log names each file. */

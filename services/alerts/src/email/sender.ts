@@ -1,8 +1,8 @@
 import { createWakeableSleep } from '@rms/async';
-import type { DatabaseTime, Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
-import type { SecretBox } from '@rms/secrets';
-import type { Worker } from '@rms/service';
+import type { SecretBox } from '@rms/base/secrets';
+import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import type { AlertsMetrics } from '../metrics.ts';
 import { emailContext } from '../sealed/email-context.ts';
 import { compose, type Sender } from './compose.ts';

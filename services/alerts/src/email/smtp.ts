@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { connect, explainCertificate } from '@rms/dial';
-import type { Logger } from '@rms/logging';
-import { type Settings, SettingsError } from '@rms/settings';
+import { connect, explainCertificate } from '@rms/net/dial';
+import type { Logger } from '@rms/runtime/logging';
+import { type Settings, SettingsError } from '@rms/runtime/settings';
 import nodemailer from 'nodemailer';
 import type { Deliver } from './sender.ts';
 import { isFinalRefusal } from './smtp-refusal.ts';

@@ -1,9 +1,9 @@
 import { abortableDelay } from '@rms/async';
-import { inTransaction, type Pool } from '@rms/db';
-import { newId } from '@rms/ids';
-import type { Logger } from '@rms/logging';
-import type { Worker } from '@rms/service';
-import type { Tenant } from '@rms/tenant';
+import { newId } from '@rms/base/ids';
+import type { Tenant } from '@rms/base/tenant';
+import { inTransaction, type Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import { deleteSurplus, readCurrent, writeIncidents } from '../incident/incident-queries.ts';
 import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';

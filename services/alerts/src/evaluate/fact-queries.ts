@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { Facts, RequestFacts, WebhookFacts } from './observe.ts';
 
 /** Windows of the rules, in seconds. */

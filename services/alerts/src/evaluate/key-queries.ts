@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Environment } from '@rms/tenant';
+import type { Environment } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 
 export interface ExpiringKey {
   readonly environment: Environment;

@@ -1,13 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
-import { type DatabaseTime, inTransaction, type Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
+import { type DatabaseTime, inTransaction, type Pool } from '@rms/postgres/db';
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { Worker } from '@rms/service';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import { replaceExpiring } from './key-queries.ts';
 
 export interface KeySweepParts {

@@ -1,6 +1,6 @@
+import { toEnvironmentMessage } from '@rms/base/tenant';
 import { IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { type EnumNames, enumNames, timestampFromMs } from '@rms/rpc';
-import { toEnvironmentMessage } from '@rms/tenant';
 import { kindNames } from '../rule/rule-message.ts';
 import type { Incident } from './incident.ts';
 import type { StoredIncident } from './incident-queries.ts';

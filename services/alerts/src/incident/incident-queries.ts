@@ -1,5 +1,5 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { AlertKind } from '../rule/rule.ts';
 import type { Incident, Notice } from './incident.ts';
 

@@ -1,11 +1,11 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { environmentOf } from '@rms/base/tenant';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { inTransaction, isRefusal, type Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import { inTransaction, isRefusal, type Pool } from '@rms/postgres/db';
 import { type Notice, NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
-import type { Worker } from '@rms/service';
-import { environmentOf } from '@rms/tenant';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import {
   addDisabled,
   endIncidents,

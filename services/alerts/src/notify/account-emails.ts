@@ -1,11 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
-import type { DatabaseTime, Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import type { SecretBox } from '@rms/base/secrets';
+import type { DatabaseTime, Pool } from '@rms/postgres/db';
 import type { EmailRequest, EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import type { RpcClient } from '@rms/rpc';
-import type { SecretBox } from '@rms/secrets';
-import type { Worker } from '@rms/service';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import { emailLifeMs } from '../email/email.ts';
 import { queueEmails } from '../email/email-queries.ts';
 import { isEmailAddress } from '../rule/rule.ts';

@@ -1,5 +1,5 @@
-import { alertRules } from '@rms/alert-rules';
-import type { Tenant } from '@rms/tenant';
+import { alertRules } from '@rms/base/alert-rules';
+import type { Tenant } from '@rms/base/tenant';
 import { type EmailContent, oneLine } from '../email/email.ts';
 import type { EmailReport } from '../email/email-queries.ts';
 import { type Message, renderLayout } from '../email/layout.ts';

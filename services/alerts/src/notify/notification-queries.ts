@@ -1,6 +1,6 @@
-import type { Queryable } from '@rms/db';
-import { newId } from '@rms/ids';
-import type { Tenant } from '@rms/tenant';
+import { newId } from '@rms/base/ids';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import { dueInTurns } from '../due-in-turns.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { IncidentNotice } from '../incident/incident-queries.ts';

@@ -1,5 +1,5 @@
-import { type Keys, openToken, signToken } from '@rms/secrets';
-import type { Tenant } from '@rms/tenant';
+import { type Keys, openToken, signToken } from '@rms/base/secrets';
+import type { Tenant } from '@rms/base/tenant';
 import { type AlertKind, alertKinds, isEmailAddress } from '../rule/rule.ts';
 
 /** Payload of the tokens of an unsubscribe link: one recipient and alert rule. */

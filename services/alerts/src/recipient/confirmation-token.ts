@@ -1,4 +1,4 @@
-import { type Keys, openToken, signToken } from '@rms/secrets';
+import { type Keys, openToken, signToken } from '@rms/base/secrets';
 import { isEmailAddress } from '../rule/rule.ts';
 
 /** Payload of a confirmation link: an address, and the workspace whose alerts it receives after the confirmation. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Pace, type Queryable, throttleTable } from '@rms/db';
-import { RmsError, tryAgainIn } from '@rms/errors';
+import { RmsError, tryAgainIn } from '@rms/base/errors';
+import { type Pace, type Queryable, throttleTable } from '@rms/postgres/db';
 
 export const throttles = throttleTable('alerts.throttles');
 

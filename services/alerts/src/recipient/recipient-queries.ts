@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import { isLaterThan } from '../impossible-times.ts';
 
 /** Returns the addresses, in lower case, that have confirmed to receive alerts of the workspace. */

@@ -1,6 +1,6 @@
-import type { DatabaseTime, Queryable } from '@rms/db';
-import { newId } from '@rms/ids';
-import type { Keys, SecretBox } from '@rms/secrets';
+import { newId } from '@rms/base/ids';
+import type { Keys, SecretBox } from '@rms/base/secrets';
+import type { DatabaseTime, Queryable } from '@rms/postgres/db';
 import { emailLifeMs } from '../email/email.ts';
 import { queueEmails } from '../email/email-queries.ts';
 import { emailContext } from '../sealed/email-context.ts';

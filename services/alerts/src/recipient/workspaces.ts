@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';

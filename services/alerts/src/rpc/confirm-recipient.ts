@@ -1,8 +1,8 @@
-import { type AuditedFields, appendAudit, changesBetween } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import type { Keys } from '@rms/base/secrets';
+import { type AuditedFields, appendAudit, changesBetween } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Keys } from '@rms/secrets';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
 import { confirmAddress } from '../recipient/recipient-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';

@@ -1,6 +1,6 @@
+import type { Keys } from '@rms/base/secrets';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Keys } from '@rms/secrets';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
 import { readConfirmed } from '../recipient/recipient-queries.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';

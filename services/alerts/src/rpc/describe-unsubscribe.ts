@@ -1,7 +1,7 @@
+import type { Keys } from '@rms/base/secrets';
+import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Keys } from '@rms/secrets';
-import { toEnvironmentMessage } from '@rms/tenant';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
 import { kindNames } from '../rule/rule-message.ts';
 import { readUnsubscribed } from '../rule/rule-queries.ts';

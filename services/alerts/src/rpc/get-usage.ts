@@ -1,6 +1,6 @@
+import { toTenant } from '@rms/base/tenant';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
 import { addDeliveries, addRequests, noDeliveries, noRequests, pointsOf, spans, startOf } from '../usage/usage.ts';
 import { fromSpanMessage, toMonthMessage, toPointMessage } from '../usage/usage-message.ts';
 import { readDeliveries, readRequests } from '../usage/usage-queries.ts';

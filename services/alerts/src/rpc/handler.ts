@@ -1,6 +1,6 @@
-import type { DatabaseTime, Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
 
 /** Dependencies of the handlers. */
 export interface HandlerParts {

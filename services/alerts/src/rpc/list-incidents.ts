@@ -1,8 +1,8 @@
-import { isId } from '@rms/ids';
+import { isId } from '@rms/base/ids';
+import { toScope } from '@rms/base/tenant';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
 import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
 import { listIncidents as readIncidents } from '../incident/incident-queries.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';

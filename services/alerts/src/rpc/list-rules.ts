@@ -1,6 +1,6 @@
+import { toTenant } from '@rms/base/tenant';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
 import type { Recipients } from '../recipient/recipients.ts';
 import { withDefaults } from '../rule/rule.ts';
 import { toRuleMessage } from '../rule/rule-message.ts';

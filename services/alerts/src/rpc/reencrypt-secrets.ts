@@ -1,7 +1,7 @@
-import { appendAudit, reencryptionStarted } from '@rms/audit';
+import type { SecretBox } from '@rms/base/secrets';
+import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
 import type { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { SecretBox } from '@rms/secrets';
 import { reencryptBatch } from '../sealed/reencrypt.ts';
 import { countByKey } from '../sealed/sealed-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';

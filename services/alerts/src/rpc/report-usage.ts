@@ -1,10 +1,10 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { inTransaction, type Queryable } from '@rms/db';
+import { type Tenant, toTenant } from '@rms/base/tenant';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { DeliveryCounts, RequestCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { latencyBoundsMs } from '@rms/reporting/usage';
 import type { Handlers } from '@rms/rpc';
-import { type Tenant, toTenant } from '@rms/tenant';
-import { latencyBoundsMs } from '@rms/usage';
 import { watchSoon } from '../evaluate/watch-queries.ts';
 import {
   addDeliveries,

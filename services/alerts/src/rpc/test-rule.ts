@@ -1,9 +1,9 @@
 import { abortableDelay } from '@rms/async';
-import type { Pool } from '@rms/db';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
+import { toTenant } from '@rms/base/tenant';
+import type { Pool } from '@rms/postgres/db';
 import { type AlertsService, TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { enumNames, type Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
 import { type EmailOutcome, readOutcomes } from '../email/email-queries.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';

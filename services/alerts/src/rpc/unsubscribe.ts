@@ -1,8 +1,8 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import type { Keys } from '@rms/base/secrets';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Keys } from '@rms/secrets';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
 import { unsubscribedEntry } from '../rule/rule-audit.ts';
 import { addUnsubscribed } from '../rule/rule-queries.ts';

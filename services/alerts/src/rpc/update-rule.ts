@@ -1,10 +1,10 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { type Tenant, toTenant } from '@rms/base/tenant';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { type Handlers, type RpcContext, userOfActor } from '@rms/rpc';
-import { type Tenant, toTenant } from '@rms/tenant';
 import { watchSoon } from '../evaluate/watch-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';

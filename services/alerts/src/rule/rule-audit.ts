@@ -1,12 +1,12 @@
-import { alertRules } from '@rms/alert-rules';
+import { alertRules } from '@rms/base/alert-rules';
+import type { Tenant } from '@rms/base/tenant';
 import {
   type AuditedAction,
   type AuditedFields,
   changesBetween,
   type FieldChanges,
   type NewAuditEntry,
-} from '@rms/audit';
-import type { Tenant } from '@rms/tenant';
+} from '@rms/postgres/audit';
 import type { AlertKind, Rule } from './rule.ts';
 
 /** A rule with the addresses whose unsubscription a change ends. */

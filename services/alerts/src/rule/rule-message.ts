@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toEnvironmentMessage } from '@rms/base/tenant';
 import { AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { durationFromMs, type EnumNames, enumNames } from '@rms/rpc';
-import { toEnvironmentMessage } from '@rms/tenant';
 import type { AlertKind, Rule } from './rule.ts';
 
 export const kindNames: EnumNames<AlertKind, KindMessage> = enumNames(KindMessage);

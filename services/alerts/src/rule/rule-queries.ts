@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { AlertKind, Rule } from './rule.ts';
 
 /** Returns the rules of a tenant that differ from the defaults. `lock` locks them until the transaction ends. */

@@ -1,6 +1,6 @@
-import { type AlertKind, alertKinds } from '@rms/alert-rules';
-import type { FieldViolation } from '@rms/errors';
-import type { Tenant } from '@rms/tenant';
+import { type AlertKind, alertKinds } from '@rms/base/alert-rules';
+import type { FieldViolation } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
 
 export { type AlertKind, alertKinds };
 

@@ -1,5 +1,5 @@
-import { inTransaction, type Pool } from '@rms/db';
-import { reseal, type SecretBox } from '@rms/secrets';
+import { reseal, type SecretBox } from '@rms/base/secrets';
+import { inTransaction, type Pool } from '@rms/postgres/db';
 import { emailContext } from './email-context.ts';
 import { lockSealedByOthers, type SealedRef, writeSealed } from './sealed-queries.ts';
 

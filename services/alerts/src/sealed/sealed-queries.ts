@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 
 /** Reference to a queued email, with the columns in primary key order. */
 export interface SealedRef {

@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { Period } from './usage.ts';
 
 /** Retention in days. Monthly counts of environments are kept forever. */

@@ -1,9 +1,9 @@
 import { createWakeableSleep } from '@rms/async';
-import type { Pool } from '@rms/db';
-import type { Limiter } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
-import type { Worker } from '@rms/service';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Limiter } from '@rms/limits';
+import type { Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import { startOf } from './usage.ts';
 import { readQuotaUses } from './usage-queries.ts';
 

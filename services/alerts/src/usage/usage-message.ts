@@ -1,6 +1,6 @@
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { latencyQuantile } from '@rms/reporting/usage';
 import { timestampFromMs } from '@rms/rpc';
-import { latencyQuantile } from '@rms/usage';
 import { type DeliverySums, type RequestSums, type Span, startOf } from './usage.ts';
 
 /** Converts a span. Returns undefined for an unspecified or unknown one. */

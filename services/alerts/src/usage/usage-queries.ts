@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { CountedDeliveries, CountedRequests, DeliverySums, Period, PeriodRow, RequestSums, Run } from './usage.ts';
 
 /**

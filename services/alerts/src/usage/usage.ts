@@ -1,5 +1,5 @@
-import type { Tenant } from '@rms/tenant';
-import { noLatencies } from '@rms/usage';
+import type { Tenant } from '@rms/base/tenant';
+import { noLatencies } from '@rms/reporting/usage';
 
 /** Aggregation periods of the counts. */
 export const periods = ['minute', 'hour', 'day', 'month'] as const;
@@ -19,7 +19,10 @@ export interface RequestSums {
   readonly monthlyQuota: number;
 }
 
-/** Sums of the attempts and ended deliveries in a period. `latencies` counts attempts by bucket, see packages/usage. */
+/**
+ * Sums of the attempts and ended deliveries in a period. `latencies` counts attempts by bucket, see
+ * @rms/reporting/usage.
+ */
 export interface DeliverySums {
   readonly attempts: number;
   readonly failedAttempts: number;

@@ -1,8 +1,8 @@
-import { createDatabaseTime } from '@rms/db';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import { createSecretBox } from '@rms/secrets';
-import type { Worker } from '@rms/service';
+import { createSecretBox } from '@rms/base/secrets';
+import { createDatabaseTime } from '@rms/postgres/db';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
+import type { Worker } from '@rms/runtime/service';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
 import { createEmailSender } from '../../src/email/sender.ts';
 import { createEvaluator } from '../../src/evaluate/evaluator.ts';

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import { countOpenInvitations } from '../invitation/invitation-queries.ts';
 import { countValidKeys } from '../key/key-queries.ts';
 import { countMembers } from '../member/member-queries.ts';

@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { Email } from '../user/email.ts';
 
 /** A requested email address. It takes effect when the user opens the link sent to it. */

@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { SealedEmail } from './email.ts';
 
 /** Queues an email, in the transaction of the change that it reports. */

@@ -1,11 +1,11 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
+import type { SealContext, SecretBox } from '@rms/base/secrets';
 import {
   EmailRequestSchema,
   type EmailRequestSchema as Schema,
 } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
-import type { SealContext, SecretBox } from '@rms/secrets';
 
 /** A queued email. It is encrypted because it may contain a token. */
 export interface SealedEmail {

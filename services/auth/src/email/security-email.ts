@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { AuditOrigin } from '@rms/audit';
-import type { DatabaseTime, Queryable } from '@rms/db';
+import type { SecretBox } from '@rms/base/secrets';
+import type { AuditOrigin } from '@rms/postgres/audit';
+import type { DatabaseTime, Queryable } from '@rms/postgres/db';
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
-import type { SecretBox } from '@rms/secrets';
 import type { User } from '../user/user.ts';
 import { makeEmail, noticeLifetimeMs } from './email.ts';
 import { insertEmail } from './email-queries.ts';

@@ -1,4 +1,4 @@
-import { type AuditedAction, type AuditedFields, changesBetween } from '@rms/audit';
+import { type AuditedAction, type AuditedFields, changesBetween } from '@rms/postgres/audit';
 import type { Identity } from './identity.ts';
 
 const fields: AuditedFields<Identity> = { issuer: 'shown', subject: 'shown' };

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import type { User } from '../user/user.ts';
 import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 import type { Identity, LinkedIdentity } from './identity.ts';

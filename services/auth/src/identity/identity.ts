@@ -1,4 +1,4 @@
-import { type FieldViolation, RmsError } from '@rms/errors';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
 
 /** An account at an OpenID Connect provider. */
 export interface Identity {

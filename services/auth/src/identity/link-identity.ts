@@ -1,6 +1,6 @@
-import { type AuditOrigin, appendAudit } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
 import { Change, type NotifyParts, notifyOfChange } from '../email/security-email.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import type { User } from '../user/user.ts';

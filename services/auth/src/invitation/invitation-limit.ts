@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import { found } from '../refusals.ts';
 import { lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
 import { countOpenInvitations } from './invitation-queries.ts';

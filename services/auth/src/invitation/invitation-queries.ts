@@ -1,5 +1,5 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
-import type { Role } from '@rms/roles';
+import type { Role } from '@rms/base/roles';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import { actorOfUser } from '@rms/rpc';
 import type { Invitation } from './invitation.ts';
 

@@ -1,5 +1,5 @@
-import { newId } from '@rms/ids';
-import type { Role } from '@rms/roles';
+import { newId } from '@rms/base/ids';
+import type { Role } from '@rms/base/roles';
 import type { Email } from '../user/email.ts';
 
 /** An invitation to a workspace. Its token is sent by email, or returned once to the inviter. */

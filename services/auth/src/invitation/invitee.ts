@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import type { AcceptInvitationRequest } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { userOfActor } from '@rms/rpc';
 import { checkIdentity, type Identity } from '../identity/identity.ts';

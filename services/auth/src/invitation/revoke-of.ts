@@ -1,6 +1,6 @@
-import type { NewAuditEntry } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import { may, mayChangeRole, type Role, roles } from '@rms/roles';
+import { may, mayChangeRole, type Role, roles } from '@rms/base/roles';
+import type { NewAuditEntry } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { invitationEnded } from './invitation-audit.ts';
 import { deleteInvitationsIn } from './invitation-queries.ts';
 

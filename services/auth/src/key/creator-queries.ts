@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import type { StoredKey } from './key.ts';
 
 /**

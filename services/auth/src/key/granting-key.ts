@@ -1,8 +1,8 @@
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import { may, permissionToCreateKey } from '@rms/roles';
+import { RmsError } from '@rms/base/errors';
+import { may, permissionToCreateKey } from '@rms/base/roles';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import { type RpcContext, userOfActor } from '@rms/rpc';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
 import { roleOf } from '../member/member-queries.ts';

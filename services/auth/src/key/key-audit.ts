@@ -1,4 +1,4 @@
-import { type AuditedAction, type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
+import { type AuditedAction, type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/postgres/audit';
 import type { StoredKey } from './key.ts';
 
 const fields: AuditedFields<StoredKey> = {

@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import { type RpcContext, userOfActor } from '@rms/rpc';
 import { found } from '../refusals.ts';
 import type { Throttle } from '../sign-in/throttle.ts';

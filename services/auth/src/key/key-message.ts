@@ -1,9 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toEnvironmentMessage } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import { toEnvironmentMessage } from '@rms/tenant';
 import { readCreatorNames } from './creator-queries.ts';
 import type { KeyScope, StoredKey } from './key.ts';
 import { type KeyRefusal, readRefusals } from './refusal-queries.ts';

@@ -1,5 +1,5 @@
-import type { PageStart, Queryable } from '@rms/db';
-import type { Environment, TenantScope } from '@rms/tenant';
+import type { Environment, TenantScope } from '@rms/base/tenant';
+import type { PageStart, Queryable } from '@rms/postgres/db';
 import type { PlanLimits } from '../plan/plan.ts';
 import { optionalNumber, type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { KeyScope, KeyStatus, StoredKey } from './key.ts';

@@ -1,8 +1,8 @@
-import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/api-key';
-import { normalizeCidr } from '@rms/cidr';
-import { type FieldViolation, RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
-import type { Environment, Tenant } from '@rms/tenant';
+import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/base/api-key';
+import { normalizeCidr } from '@rms/base/cidr';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
+import type { Environment, Tenant } from '@rms/base/tenant';
 import { nameViolations } from '../name.ts';
 import { limitViolations } from '../plan/plan.ts';
 

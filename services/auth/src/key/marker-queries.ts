@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Environment, Tenant } from '@rms/tenant';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 
 /** A revocation marker: gateways must discard cached verdicts of versions of this key before `version`. */
 export interface KeyMarker extends Tenant {

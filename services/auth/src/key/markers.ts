@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { abortableDelay, inCall } from '@rms/async';
-import type { Pool } from '@rms/db';
-import { type Limiter, markersTrustMs } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
-import type { Worker } from '@rms/service';
+import { type Limiter, markersTrustMs } from '@rms/limits';
+import type { Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import type { AuthMetrics } from '../metrics.ts';
 import { arePending, deletePendingMarkers, type KeyMarker, readPendingMarkers } from './marker-queries.ts';
 

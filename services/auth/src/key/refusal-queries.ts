@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { KeyRef } from './key-queries.ts';
 
 /** The most recent request that was refused because of its key. */

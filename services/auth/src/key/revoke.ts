@@ -1,9 +1,9 @@
-import { type AuditOrigin, appendAudit, type NewAuditEntry } from '@rms/audit';
-import { inTransaction, type Pool, type Queryable } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import { toEnvironments } from '@rms/base/tenant';
+import { type AuditOrigin, appendAudit, type NewAuditEntry } from '@rms/postgres/audit';
+import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
 import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { actorOfUser } from '@rms/rpc';
-import { toEnvironments } from '@rms/tenant';
+import type { Logger } from '@rms/runtime/logging';
 import type { StoredKey } from './key.ts';
 import { keyRevoked } from './key-audit.ts';
 import { type KeyRef, lockKeys, lockUnrevoked, lockValidBy, setRevoked } from './key-queries.ts';

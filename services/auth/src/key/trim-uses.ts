@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import { deleteSurplusUses, listUsedKeys, type UsedKey } from './use-queries.ts';
 
 /** Bounds the rows that one statement reads and deletes. */

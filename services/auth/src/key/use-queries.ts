@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Environment, Tenant } from '@rms/tenant';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { KeyRef } from './key-queries.ts';
 
 /** A client of a key: one combination of address and user agent. */

@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import { userOfActor } from '@rms/rpc';
 import type { Acting, Member } from './member.ts';
 import { roleOf } from './member-queries.ts';

@@ -1,5 +1,5 @@
-import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
-import type { Role } from '@rms/roles';
+import type { Role } from '@rms/base/roles';
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/postgres/audit';
 
 /** The user of a membership. */
 interface Who {

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Role } from '@rms/base/roles';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-import type { Role } from '@rms/roles';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import type { Member } from './member.ts';
 

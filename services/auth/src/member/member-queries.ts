@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Role } from '@rms/roles';
+import type { Role } from '@rms/base/roles';
+import type { Queryable } from '@rms/postgres/db';
 import { type Member, type MemberRole, type Membership, requireOtherOwner } from './member.ts';
 
 /** Adds a member. Returns false if the user is already a member. */

@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import { leastRoleFor, may, mayChangeRole, type Permission, type Role } from '@rms/roles';
+import { RmsError } from '@rms/base/errors';
+import { leastRoleFor, may, mayChangeRole, type Permission, type Role } from '@rms/base/roles';
 
 /** A user's membership in a workspace. */
 export interface Membership {

@@ -1,6 +1,6 @@
 import { currentCall, Lanes } from '@rms/async';
-import { networkOf } from '@rms/cidr';
-import { RmsError } from '@rms/errors';
+import { networkOf } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
 import { type Argon2idCost, hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { Email } from '../user/email.ts';
 import { commonPasswords } from './common-passwords.ts';
 

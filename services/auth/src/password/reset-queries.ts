@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 
 /**
  * Stores the hash of a password reset token and locks the user until the transaction ends. Returns false if no enabled

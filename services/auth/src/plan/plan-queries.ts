@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import type { Plan, PlanLimits } from './plan.ts';
 
 /** The limits of a plan as columns of a joined row. bigint columns arrive as text. */

@@ -1,5 +1,5 @@
-import { maxRequestLimit } from '@rms/api-key';
-import { type FieldViolation, RmsError } from '@rms/errors';
+import { maxRequestLimit } from '@rms/base/api-key';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
 
 /** The limits of a plan. undefined: the limit comes from the settings; 0: no limit. */
 export interface PlanLimits {

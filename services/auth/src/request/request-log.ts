@@ -1,5 +1,5 @@
-import { dayPartitions } from '@rms/db';
-import type { Environment } from '@rms/tenant';
+import type { Environment } from '@rms/base/tenant';
+import { dayPartitions } from '@rms/postgres/db';
 
 /** An API request and its outcome. */
 export interface LoggedRequest {

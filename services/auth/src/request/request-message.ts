@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { fromEnvironmentMessage, toEnvironmentMessage, toTenant } from '@rms/base/tenant';
 import {
   type BatchReportRequestsRequest,
   type Request,
   RequestColumnsSchema,
 } from '@rms/proto/rms/auth/v1/requests_service_pb';
-import { fromEnvironmentMessage, toEnvironmentMessage, toTenant } from '@rms/tenant';
 import type { LoggedRequest } from './request-log.ts';
 import type { RequestColumns, RequestsLeftOut } from './request-queries.ts';
 

@@ -1,5 +1,5 @@
-import { deleteInBatches, type PageStart, type Queryable } from '@rms/db';
-import type { Environment, Tenant, TenantScope } from '@rms/tenant';
+import type { Environment, Tenant, TenantScope } from '@rms/base/tenant';
+import { deleteInBatches, type PageStart, type Queryable } from '@rms/postgres/db';
 import { type LoggedRequest, requestPartitions } from './request-log.ts';
 
 /** Requests as columns, in the format of rms.auth.v1.BatchReportRequestsRequest. */

@@ -1,4 +1,4 @@
-import { inTransaction } from '@rms/db';
+import { inTransaction } from '@rms/postgres/db';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { findInvitation, takeInvitation } from '../invitation/invitation-queries.ts';

@@ -1,11 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type {
   KeyUsesService,
   ReportedKeyRefusal as RefusalMessage,
   ReportedKeyUse,
 } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import { addRefusals, type ReportedRefusal } from '../key/refusal-queries.ts';
 import { trimUsesOf } from '../key/trim-uses.ts';
 import { addUses, type ReportedUse } from '../key/use-queries.ts';

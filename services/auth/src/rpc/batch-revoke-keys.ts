@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type Handlers, toStatusMessage } from '@rms/rpc';
 import { toKeyMessage } from '../key/key-message.ts';

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type Environment, fromEnvironmentMessage } from '@rms/base/tenant';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { type Environment, fromEnvironmentMessage } from '@rms/tenant';
 import { endOfKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { toScopeMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';

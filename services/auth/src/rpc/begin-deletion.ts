@@ -1,6 +1,6 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { countContents } from '../deletion/count-contents.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';

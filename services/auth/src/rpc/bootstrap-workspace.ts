@@ -1,5 +1,5 @@
-import { actorOf, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeKey } from '../key/key.ts';

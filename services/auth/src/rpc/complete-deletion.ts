@@ -1,5 +1,5 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { found } from '../refusals.ts';

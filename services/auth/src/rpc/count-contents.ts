@@ -1,6 +1,6 @@
+import { checkWorkspaceId } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkWorkspaceId } from '@rms/workspace-deletion';
 import { countContents as readCounts } from '../deletion/count-contents.ts';
 import type { HandlerParts } from './handler.ts';
 

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { actorOf, appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';

@@ -1,8 +1,8 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { leastRoleFor, may } from '@rms/base/roles';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { leastRoleFor, may } from '@rms/roles';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { memberAdded } from '../member/member-audit.ts';
 import { insertMembership, membershipsOf } from '../member/member-queries.ts';

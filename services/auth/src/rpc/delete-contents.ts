@@ -1,7 +1,7 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { deleteContents as deleteRows } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteContents as deleteRows } from '@rms/workspace-deletion';
 import { contents } from '../deletion/contents.ts';
 import { workspaceExists } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';

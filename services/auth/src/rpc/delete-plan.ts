@@ -1,6 +1,6 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { planDeleted } from '../plan/plan-audit.ts';

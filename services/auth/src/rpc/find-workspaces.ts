@@ -1,6 +1,6 @@
+import { workspaceFinder } from '@rms/base/tenant';
 import type { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { workspaceFinder } from '@rms/tenant';
 import { findOwners } from '../workspace/lookup-queries.ts';
 import type { HandlerParts } from './handler.ts';
 

@@ -1,6 +1,6 @@
+import { toEnvironments } from '@rms/base/tenant';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironments } from '@rms/tenant';
 import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { findKey } from '../key/key-queries.ts';
 import { found } from '../refusals.ts';

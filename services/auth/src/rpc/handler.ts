@@ -1,8 +1,8 @@
-import type { DatabaseTime, Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import type { Idempotency } from '@rms/idempotency';
-import type { Logger } from '@rms/logging';
-import type { Keys, SecretBox } from '@rms/secrets';
+import { RmsError } from '@rms/base/errors';
+import type { Keys, SecretBox } from '@rms/base/secrets';
+import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { Idempotency } from '@rms/postgres/idempotency';
+import type { Logger } from '@rms/runtime/logging';
 import type { Markers } from '../key/markers.ts';
 import type { AuthMetrics } from '../metrics.ts';
 import type { PasswordHasher } from '../password/hasher.ts';

@@ -1,6 +1,6 @@
-import { type AuditOrigin, appendAudit } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { identityLinked } from '../identity/identity-audit.ts';
 import type { Invitation } from '../invitation/invitation.ts';
 import { invitationEnded } from '../invitation/invitation-audit.ts';

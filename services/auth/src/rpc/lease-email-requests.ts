@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import { SecretBoxError } from '@rms/base/secrets';
 import { EmailRequestSchema, type EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { SecretBoxError } from '@rms/secrets';
 import { emailContext } from '../email/email.ts';
 import { leaseEmails } from '../email/email-queries.ts';
 import { invalid } from '../refusals.ts';

@@ -1,12 +1,12 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type AuditEntry, type AuditFilter, lastAuditRead, listAudit } from '@rms/audit';
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import { isId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { isId } from '@rms/base/ids';
+import { toEnvironmentMessage, toEnvironments } from '@rms/base/tenant';
+import { type AuditEntry, type AuditFilter, lastAuditRead, listAudit } from '@rms/postgres/audit';
+import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironmentMessage, toEnvironments } from '@rms/tenant';
 import { mayReadUserEntries } from '../key/granting-key.ts';
 import type { HandlerParts } from './handler.ts';
 

@@ -1,7 +1,7 @@
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
+import { toEnvironments } from '@rms/base/tenant';
+import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
-import { toEnvironments } from '@rms/tenant';
 import type { KeyStatus } from '../key/key.ts';
 import { readActivity, toKeyMessage } from '../key/key-message.ts';
 import { listKeysOf } from '../key/key-queries.ts';

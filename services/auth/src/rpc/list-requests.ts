@@ -1,7 +1,7 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toEnvironments } from '@rms/base/tenant';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironments } from '@rms/tenant';
 import { toRequestMessage } from '../request/request-message.ts';
 import { countLeftOut, listRequestsWithId } from '../request/request-queries.ts';
 import type { HandlerParts } from './handler.ts';

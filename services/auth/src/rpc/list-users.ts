@@ -1,4 +1,4 @@
-import { isId } from '@rms/ids';
+import { isId } from '@rms/base/ids';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { membershipsOf } from '../member/member-queries.ts';

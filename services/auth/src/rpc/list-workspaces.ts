@@ -1,4 +1,4 @@
-import { isId } from '@rms/ids';
+import { isId } from '@rms/base/ids';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { invalid } from '../refusals.ts';

@@ -1,4 +1,4 @@
-import { appendAudit, reencryptionStarted } from '@rms/audit';
+import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
 import type { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';

@@ -1,5 +1,5 @@
-import { appendAudit, secretReplaced } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import { appendAudit, secretReplaced } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { appendAudit } from '@rms/audit';
-import { networkOf } from '@rms/cidr';
-import { inTransaction } from '@rms/db';
+import { networkOf } from '@rms/base/cidr';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';

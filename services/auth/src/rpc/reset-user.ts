@@ -1,5 +1,5 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { membershipsOf } from '../member/member-queries.ts';

@@ -1,4 +1,4 @@
-import { checkVersion } from '@rms/errors';
+import { checkVersion } from '@rms/base/errors';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { StoredKey } from '../key/key.ts';

@@ -1,9 +1,9 @@
-import { maxRollOverlapSeconds } from '@rms/api-key';
-import { actorOf, appendAudit } from '@rms/audit';
-import { RmsError } from '@rms/errors';
+import { maxRollOverlapSeconds } from '@rms/base/api-key';
+import { RmsError } from '@rms/base/errors';
+import { toTenant } from '@rms/base/tenant';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
 import { type KeysService, type RollKeyRequest, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';

@@ -1,8 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/db';
+import { toScope } from '@rms/base/tenant';
+import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
 import { invalid } from '../refusals.ts';
 import { toRequestMessage } from '../request/request-message.ts';
 import {

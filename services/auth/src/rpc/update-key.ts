@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { checkVersion, RmsError } from '@rms/errors';
+import { checkVersion, RmsError } from '@rms/base/errors';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';

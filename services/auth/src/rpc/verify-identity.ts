@@ -1,6 +1,6 @@
-import type { AuditOrigin } from '@rms/audit';
-import { networkOf } from '@rms/cidr';
-import { inTransaction } from '@rms/db';
+import { networkOf } from '@rms/base/cidr';
+import type { AuditOrigin } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkIdentity, type Identity } from '../identity/identity.ts';

@@ -1,4 +1,4 @@
-import { inTransaction } from '@rms/db';
+import { inTransaction } from '@rms/postgres/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { admitPassword } from '../sign-in/attempts.ts';

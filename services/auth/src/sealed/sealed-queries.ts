@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { SealContext } from '@rms/secrets';
+import type { SealContext } from '@rms/base/secrets';
+import type { Queryable } from '@rms/postgres/db';
 
 /** A column of encrypted values. */
 export interface SealedStore {

@@ -1,4 +1,4 @@
-import type { SealContext } from '@rms/secrets';
+import type { SealContext } from '@rms/base/secrets';
 import { emailContext } from '../email/email.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
 import type { SealedStore } from './sealed-queries.ts';

@@ -1,6 +1,6 @@
-import type { AuditOrigin } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import type { SealContext } from '@rms/secrets';
+import type { SealContext } from '@rms/base/secrets';
+import type { AuditOrigin } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { Change, type NotifyParts, notifyOfChange } from '../email/security-email.ts';
 import { hashOfToken } from '../token.ts';
 import type { User } from '../user/user.ts';

@@ -1,6 +1,6 @@
-import { networkOf } from '@rms/cidr';
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { networkOf } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import { isKnownNetwork } from './network-queries.ts';
 import type { Attempt, Throttle } from './throttle.ts';
 

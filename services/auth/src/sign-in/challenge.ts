@@ -1,4 +1,4 @@
-import { type Keys, openToken, signToken } from '@rms/secrets';
+import { type Keys, openToken, signToken } from '@rms/base/secrets';
 import type { Identity } from '../identity/identity.ts';
 import type { User } from '../user/user.ts';
 import type { SignInMethod } from './sign-in.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { AuthMetrics, SignInCount } from '../metrics.ts';
 

@@ -1,5 +1,5 @@
-import type { NewAuditEntry } from '@rms/audit';
-import type { Queryable } from '@rms/db';
+import type { NewAuditEntry } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { deleteEmailChanges } from '../email-change/email-change-queries.ts';
 import { identityUnlinked } from '../identity/identity-audit.ts';
 import { deleteIdentities } from '../identity/identity-queries.ts';

@@ -1,4 +1,4 @@
-import { deleteInBatches, type Queryable } from '@rms/db';
+import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 
 /** Number of most recent networks stored per user, and their retention. */
 const kept = 20;

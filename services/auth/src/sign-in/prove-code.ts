@@ -1,5 +1,5 @@
-import type { AuditOrigin } from '@rms/audit';
-import type { Queryable } from '@rms/db';
+import type { AuditOrigin } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import type { NotifyParts } from '../email/security-email.ts';
 import { invalid } from '../refusals.ts';
 import { takeCode } from '../second-factor/second-factor.ts';

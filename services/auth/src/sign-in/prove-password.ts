@@ -1,5 +1,5 @@
-import type { Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Pool } from '@rms/postgres/db';
 import type { PasswordHasher } from '../password/hasher.ts';
 import { invalid } from '../refusals.ts';
 import type { User } from '../user/user.ts';

@@ -1,6 +1,6 @@
-import type { AuditOrigin } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { AuditOrigin } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { User } from '../user/user.ts';
 import { codesOf, proveCode } from './prove-code.ts';
 import { provePassword } from './prove-password.ts';

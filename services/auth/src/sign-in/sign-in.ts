@@ -1,6 +1,6 @@
-import { type AuditOrigin, appendAudit } from '@rms/audit';
-import { networkOf } from '@rms/cidr';
-import { inTransaction, type Pool, type Queryable } from '@rms/db';
+import { networkOf } from '@rms/base/cidr';
+import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
+import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { membershipsOf } from '../member/member-queries.ts';
 import { changedMeanwhile } from '../refusals.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { type Pace, type Queryable, throttleTable } from '@rms/db';
-import { RmsError, tryAgainIn } from '@rms/errors';
-import type { Keys } from '@rms/secrets';
+import { RmsError, tryAgainIn } from '@rms/base/errors';
+import type { Keys } from '@rms/base/secrets';
+import { type Pace, type Queryable, throttleTable } from '@rms/postgres/db';
 
 /**
  * Limits per kind of attempt. An attempt is counted before its outcome is known, so that concurrent attempts cannot

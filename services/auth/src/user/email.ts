@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 
 const longest = 254;
 /** The syntax of HTML's `<input type="email">`. It excludes lists of addresses, display names and line breaks. */

@@ -5,7 +5,7 @@ import {
   changesBetween,
   type FieldChanges,
   type NewAuditEntry,
-} from '@rms/audit';
+} from '@rms/postgres/audit';
 import { actorOfUser } from '@rms/rpc';
 import type { User } from './user.ts';
 

@@ -1,5 +1,5 @@
-import { type FieldViolation, RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import type { Email } from './email.ts';
 
 /** A user as stored. */

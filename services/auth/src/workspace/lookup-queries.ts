@@ -1,6 +1,6 @@
-import type { Queryable } from '@rms/db';
-import { firstId, idTime, isId } from '@rms/ids';
-import { findInPages, type ProbedPage } from '@rms/tenant';
+import { firstId, idTime, isId } from '@rms/base/ids';
+import { findInPages, type ProbedPage } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 
 /** A request of a workspace `w`. Another service may have created the ID, and a request can be retried with it later. */
 const requests = `

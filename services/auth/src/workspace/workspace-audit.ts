@@ -1,4 +1,4 @@
-import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/audit';
+import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/postgres/audit';
 import type { Workspace } from './workspace.ts';
 
 const fields: AuditedFields<Workspace> = {

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/db';
+import type { Queryable } from '@rms/postgres/db';
 import type { Plan, PlanLimits } from '../plan/plan.ts';
 import { type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { Workspace } from './workspace.ts';

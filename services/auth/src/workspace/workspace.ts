@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import { nameViolations } from '../name.ts';
 
 export interface Workspace {

@@ -1,7 +1,7 @@
-import type { Limiter } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import type { Worker } from '@rms/service';
+import type { Limiter } from '@rms/limits';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
+import type { Worker } from '@rms/runtime/service';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 import { createMarkers } from '../../src/key/markers.ts';

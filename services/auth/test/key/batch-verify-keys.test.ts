@@ -1,5 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { generateApiKey, hashOfApiKey } from '@rms/api-key';
+import { generateApiKey, hashOfApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { startAuth, type TestAuth } from '../support.ts';

@@ -1,5 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { isWellFormedApiKey } from '@rms/api-key';
+import { isWellFormedApiKey } from '@rms/base/api-key';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';

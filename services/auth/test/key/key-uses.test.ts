@@ -1,5 +1,5 @@
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { generateApiKey, hashOfApiKey } from '@rms/api-key';
+import { generateApiKey, hashOfApiKey } from '@rms/base/api-key';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { createUseTrim } from '../../src/key/trim-uses.ts';

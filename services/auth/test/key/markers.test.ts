@@ -1,6 +1,6 @@
-import { markersTrustMs } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { markersTrustMs } from '@rms/limits';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkers } from '../../src/key/marker-queries.ts';
 import { createMarkers } from '../../src/key/markers.ts';

@@ -1,4 +1,4 @@
-import { markersTrustMs } from '@rms/limiter';
+import { markersTrustMs } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { waitUntil } from '@rms/testkit';
 import { startAuth, type TestAuth } from '../support.ts';

@@ -1,5 +1,5 @@
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { maxRollOverlapSeconds } from '@rms/api-key';
+import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';

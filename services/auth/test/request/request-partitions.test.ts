@@ -1,5 +1,5 @@
-import { migrations as audit } from '@rms/audit';
-import { isTimeout } from '@rms/db';
+import { migrations as audit } from '@rms/postgres/audit';
+import { isTimeout } from '@rms/postgres/db';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { migrations } from '../../src/migrations.ts';
 import { requestPartitions } from '../../src/request/request-log.ts';

@@ -1,7 +1,7 @@
+import { createSecretBox } from '@rms/base/secrets';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { createSecretBox } from '@rms/secrets';
-import { readSettings } from '@rms/settings';
+import { readSettings } from '@rms/runtime/settings';
 import { readAuthConfig } from '../../src/config.ts';
 import { emailContext } from '../../src/email/email.ts';
 import { keyOf } from '../support.ts';

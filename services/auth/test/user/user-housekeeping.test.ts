@@ -1,6 +1,6 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { waitUntil } from '@rms/testkit';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 import { from, newAddress, newEmail, startAccounts } from '../user-support.ts';

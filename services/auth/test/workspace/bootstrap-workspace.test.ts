@@ -1,4 +1,4 @@
-import { hashOfApiKey, isWellFormedApiKey } from '@rms/api-key';
+import { hashOfApiKey, isWellFormedApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { startAuth, type TestAuth } from '../support.ts';

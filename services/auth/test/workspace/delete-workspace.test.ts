@@ -1,12 +1,12 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { rowsOfWorkspace } from '@rms/testkit';
-import { describeDeletion } from '@rms/workspace-deletion/describe-deletion';
 import { contents } from '../../src/deletion/contents.ts';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 import { authDatabase } from '../support.ts';

@@ -1,7 +1,7 @@
-import type { Logger } from '@rms/logging';
 import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Membership, User } from '@rms/proto/rms/auth/v1/user_pb';
 import type { RpcClient } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { DashboardConfig } from '../config.ts';
 import { readCookie, setCookie } from '../http/cookies.ts';

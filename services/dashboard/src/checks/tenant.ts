@@ -1,10 +1,8 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { leastRoleFor, may, type Permission, type Role } from '@rms/base/roles';
+import { environments, toEnvironmentMessage } from '@rms/base/tenant';
 import { type Membership, Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
-
-import { leastRoleFor, may, type Permission, type Role } from '@rms/roles';
-
 import { type EnumNames, enumNames } from '@rms/rpc';
-import { environments, toEnvironmentMessage } from '@rms/tenant';
 
 const roles: EnumNames<Role, RoleMessage> = enumNames(RoleMessage);
 

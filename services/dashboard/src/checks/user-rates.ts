@@ -1,6 +1,6 @@
-import { RmsError, tryAgainIn } from '@rms/errors';
-import { createMemoryLimiter, type LimitCheck, type Limits } from '@rms/limiter';
-import type { Tenant } from '@rms/tenant';
+import { RmsError, tryAgainIn } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
+import { createMemoryLimiter, type LimitCheck, type Limits } from '@rms/limits';
 
 /**
  * Limits the calls of signed-in users at this instance. Pages stay far below the limits; a script with the session of a

@@ -1,5 +1,5 @@
-import type { Role } from '@rms/roles';
-import type { Environment } from '@rms/tenant';
+import type { Role } from '@rms/base/roles';
+import type { Environment } from '@rms/base/tenant';
 
 /** Signed-in user, with the data that every page needs. */
 export interface AccountDocument {

@@ -1,7 +1,7 @@
+import type { Role } from '@rms/base/roles';
+import type { Environment } from '@rms/base/tenant';
 import type { Invitation } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
-import type { Role } from '@rms/roles';
-import type { Environment } from '@rms/tenant';
 import { roleOf } from '../checks/tenant.ts';
 import { timeOf } from './text.ts';
 

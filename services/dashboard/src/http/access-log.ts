@@ -1,4 +1,4 @@
-import type { Logger } from '@rms/logging';
+import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { PageResponse } from './locals.ts';
 

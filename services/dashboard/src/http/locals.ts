@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { CidrList } from '@rms/cidr';
-import { type Client, clientOf, requestIdOf } from '@rms/http';
+import type { CidrList } from '@rms/base/cidr';
+import { type Client, clientOf, requestIdOf } from '@rms/net/http';
 import type { Response } from 'express';
 
 /** State of a request. */

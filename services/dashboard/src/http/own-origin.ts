@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { baseUrlOf, clientOf } from '@rms/http';
+import { baseUrlOf, clientOf } from '@rms/net/http';
 import type { DashboardConfig } from '../config.ts';
 import type { CookieScope } from './cookies.ts';
 

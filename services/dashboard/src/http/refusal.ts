@@ -1,9 +1,9 @@
-import { type FieldViolation, toRmsError } from '@rms/errors';
-import { sendResponse } from '@rms/http';
+import { type FieldViolation, toRmsError } from '@rms/base/errors';
+import { sendResponse } from '@rms/net/http';
 import type { PageResponse } from './locals.ts';
 
 /**
- * Statuses and messages of the errors that only the dashboard returns. packages/errors contains the errors of all
+ * Statuses and messages of the errors that only the dashboard returns. @rms/base/errors contains the errors of all
  * services, and docs/errors.md documents both.
  */
 export const refusals = {

@@ -1,8 +1,8 @@
-import { RmsError } from '@rms/errors';
-import { shownText } from '@rms/http';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import { shownText } from '@rms/net/http';
 import type { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { RpcClient } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import type { Express, Request } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
 import type { Sessions } from '../checks/sessions.ts';

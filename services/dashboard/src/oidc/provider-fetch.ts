@@ -1,4 +1,4 @@
-import { connect, type ProxyChoice } from '@rms/dial';
+import { connect, type ProxyChoice } from '@rms/net/dial';
 import type { customFetch, DiscoveryRequestOptions } from 'openid-client';
 import { Agent, fetch } from 'undici';
 

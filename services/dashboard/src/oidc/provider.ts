@@ -1,7 +1,7 @@
 import { withTimeout } from '@rms/async';
-import { RmsError } from '@rms/errors';
-import { shownText } from '@rms/http';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import { shownText } from '@rms/net/http';
+import type { Logger } from '@rms/runtime/logging';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,

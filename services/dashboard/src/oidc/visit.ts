@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createSecretBox } from '@rms/secrets';
+import { createSecretBox } from '@rms/base/secrets';
 import { z } from 'zod';
 
 /** Contents of the cookie while the browser signs in with the provider. */

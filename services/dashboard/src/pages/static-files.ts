@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { Request } from 'express';
 import type { PageResponse } from '../http/locals.ts';
 

@@ -1,6 +1,6 @@
-import { wallTimeOf } from '@rms/http';
-import type { Logger } from '@rms/logging';
+import { wallTimeOf } from '@rms/net/http';
 import { timestampFromMs } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
 import type { TenantCall } from '../routes/endpoint.ts';

@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';

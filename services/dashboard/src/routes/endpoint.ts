@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Endpoint as ApiEndpoint } from '@rms/api';
+import type { Permission, Role } from '@rms/base/roles';
 import type { CallContextSchema, Environment } from '@rms/proto/rms/common/v1/common_pb';
-import type { Permission, Role } from '@rms/roles';
 import type { Request } from 'express';
 import type { ZodType } from 'zod';
 import type { Sessions, SignedIn } from '../checks/sessions.ts';

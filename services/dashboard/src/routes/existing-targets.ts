@@ -1,5 +1,5 @@
+import { environments, toEnvironmentMessage } from '@rms/base/tenant';
 import type { AuditEntry } from '@rms/proto/rms/auth/v1/audit_service_pb';
-import { environments, toEnvironmentMessage } from '@rms/tenant';
 import type { TenantCall } from './endpoint.ts';
 
 type Call = Pick<TenantCall<unknown, unknown>, 'backend' | 'tenant' | 'context' | 'signal'>;

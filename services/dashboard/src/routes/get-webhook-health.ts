@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { webhookHealthDocument } from '../documents/webhook-health.ts';
 import { tenantEndpoint } from './endpoint.ts';
 

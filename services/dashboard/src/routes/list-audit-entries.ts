@@ -1,5 +1,5 @@
+import { environmentOf, toEnvironmentMessage } from '@rms/base/tenant';
 import { timestampFromMs } from '@rms/rpc';
-import { environmentOf, toEnvironmentMessage } from '@rms/tenant';
 import { z } from 'zod';
 import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';

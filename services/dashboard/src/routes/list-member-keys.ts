@@ -1,6 +1,6 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { actorOfUser } from '@rms/rpc';
-import { fromEnvironmentMessage } from '@rms/tenant';
 import type { MemberKeyDocument } from '../documents/team.ts';
 import { tenantEndpoint } from './endpoint.ts';
 

@@ -1,4 +1,4 @@
-import { methodNotAllowed, routeNotFound } from '@rms/http';
+import { methodNotAllowed, routeNotFound } from '@rms/net/http';
 import type { Express, Request } from 'express';
 import type { PageResponse } from '../http/locals.ts';
 import { type Endpoint, pathOf } from './endpoint.ts';

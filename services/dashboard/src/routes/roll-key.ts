@@ -1,4 +1,4 @@
-import { maxRollOverlapSeconds } from '@rms/api-key';
+import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { durationFromMs } from '@rms/rpc';
 import { z } from 'zod';
 import { keyDocument, type NewKeyDocument } from '../documents/key.ts';

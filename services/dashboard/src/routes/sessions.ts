@@ -1,4 +1,4 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type { SessionDocument } from '../documents/account.ts';
 import { expiresAtMs, type Session } from '../session/session.ts';
 import { accountEndpoint } from './endpoint.ts';

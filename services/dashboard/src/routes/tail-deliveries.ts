@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { openEventStream } from '../http/event-stream.ts';
 import { Refusal } from '../http/refusal.ts';
 import { tenantEndpoint } from './endpoint.ts';

@@ -1,4 +1,4 @@
-import { roles } from '@rms/roles';
+import { roles } from '@rms/base/roles';
 import { z } from 'zod';
 import { toRoleMessage } from '../checks/tenant.ts';
 import { invitationDocument, memberDocument, newInvitationDocument } from '../documents/team.ts';

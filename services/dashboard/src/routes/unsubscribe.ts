@@ -1,5 +1,5 @@
-import { sendResponse } from '@rms/http';
-import { fromEnvironmentMessage } from '@rms/tenant';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
+import { sendResponse } from '@rms/net/http';
 import type { Express, Request } from 'express';
 import type { Backend } from '../context.ts';
 import { kindNameOf } from '../documents/alert.ts';

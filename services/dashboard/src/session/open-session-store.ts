@@ -1,6 +1,6 @@
-import { openRedisServers } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
-import { orSettingsError, requireSettings, type Settings } from '@rms/settings';
+import { openRedisServers } from '@rms/redis';
+import type { Logger } from '@rms/runtime/logging';
+import { orSettingsError, requireSettings, type Settings } from '@rms/runtime/settings';
 import { createRedisSessionStore } from './redis-session-store.ts';
 import { createSessionBox } from './session-box.ts';
 import type { SessionStore } from './session-store.ts';

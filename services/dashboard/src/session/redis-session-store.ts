@@ -1,7 +1,7 @@
 import { withTimeout } from '@rms/async';
-import { RmsError } from '@rms/errors';
-import { findMissingRights, isLoading, type RedisServer, type RedisServers, sessionRights } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import { findMissingRights, isLoading, type RedisServer, type RedisServers, sessionRights } from '@rms/redis';
+import type { Logger } from '@rms/runtime/logging';
 import { expiresAtMs, type Session } from './session.ts';
 import { isForeignRecord, type SessionBox } from './session-box.ts';
 import { listNameOf, maxPerUser, type SessionStore } from './session-store.ts';

@@ -1,4 +1,4 @@
-import { createSecretBox, readKeyRing, SecretBoxError } from '@rms/secrets';
+import { createSecretBox, readKeyRing, SecretBoxError } from '@rms/base/secrets';
 import { isUnexpired, type Session } from './session.ts';
 
 /** Encrypts and authenticates session records with a key that only the dashboard has. */

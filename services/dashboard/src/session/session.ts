@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
 
 /** Session of a browser, signed in or waiting for the second factor. The browser stores only the token. */
 export interface Session {

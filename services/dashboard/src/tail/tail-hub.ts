@@ -1,6 +1,6 @@
 import { abortableDelay } from '@rms/async';
-import { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import type { Logger } from '@rms/runtime/logging';
 import { Tail, type Viewer } from './tail.ts';
 
 /** Live tails of deliveries, for all workspaces. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { createMemorySessionStore } from '../../src/session/memory-session-store.ts';
 import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRedisLimiter, limiterRights, openRedisServers, type RedisRights, sessionRights } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { readSettings, SettingsError } from '@rms/settings';
+import { createRedisLimiter } from '@rms/limits';
+import { limiterRights, openRedisServers, type RedisRights, sessionRights } from '@rms/redis';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings, SettingsError } from '@rms/runtime/settings';
 import { describeWith, type RedisServer, startRedis, waitUntil } from '@rms/testkit';
 import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
 import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';

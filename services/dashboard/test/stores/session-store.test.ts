@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { openRedisServers } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
-import { readSettings } from '@rms/settings';
+import { openRedisServers } from '@rms/redis';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { describeWith, testServer } from '@rms/testkit';
 import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
 import { expiresAtMs, newSession, newToken, tokenHashOf } from '../../src/session/session.ts';

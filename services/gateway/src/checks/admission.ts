@@ -1,8 +1,8 @@
 import type { Endpoint } from '@rms/api';
-import { type RmsError, toRmsError } from '@rms/errors';
-import type { Limiter } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
-import type { Environment } from '@rms/tenant';
+import { type RmsError, toRmsError } from '@rms/base/errors';
+import type { Environment } from '@rms/base/tenant';
+import type { Limiter } from '@rms/limits';
+import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { ApiResponse } from '../http/locals.ts';
 import type { GatewayMetrics } from '../metrics.ts';

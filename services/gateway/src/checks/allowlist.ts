@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
+import { RmsError } from '@rms/base/errors';
+import type { Logger } from '@rms/runtime/logging';
 import type { Locals } from '../http/locals.ts';
 import type { Caller } from './principals.ts';
 

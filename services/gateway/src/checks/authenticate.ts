@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-import { environmentOfApiKey, hashOfApiKey, isWellFormedApiKey, keyPrefixes } from '@rms/api-key';
+import { environmentOfApiKey, hashOfApiKey, isWellFormedApiKey, keyPrefixes } from '@rms/base/api-key';
 
-import { RmsError } from '@rms/errors';
-import type { Environment } from '@rms/tenant';
+import { RmsError } from '@rms/base/errors';
+import type { Environment } from '@rms/base/tenant';
 
 /** The scheme is case-insensitive (RFC 9110, 11.1); the key is not. */
 const bearer = /^Bearer +(\S+)$/i;

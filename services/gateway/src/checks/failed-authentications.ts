@@ -1,6 +1,6 @@
-import { networkOf } from '@rms/cidr';
-import { RmsError } from '@rms/errors';
-import type { Limiter } from '@rms/limiter';
+import { networkOf } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
+import type { Limiter } from '@rms/limits';
 import { LRUCache } from 'lru-cache';
 
 /** Networks kept. With `max` instead, LRUCache would allocate all entries at the start. */

@@ -1,8 +1,7 @@
-import type { Logger } from '@rms/logging';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
-import type { RpcClient } from '@rms/rpc';
-import { timestampFromMs } from '@rms/rpc';
+import { type RpcClient, timestampFromMs } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import { PeriodicReport } from '../periodic-report.ts';
 
 const flushEveryMs = 5_000;

@@ -1,8 +1,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { coalesce } from '@rms/async';
-import { type CidrList, parseCidrs } from '@rms/cidr';
-import { RmsError } from '@rms/errors';
-import type { Limits } from '@rms/limiter';
+import { type CidrList, parseCidrs } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
+import { type Environment, toEnvironmentMessage, WorkspaceCache } from '@rms/base/tenant';
+import type { Limits } from '@rms/limits';
 import {
   type KeysService,
   KeyVerdict,
@@ -11,7 +12,6 @@ import {
 } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Environment as EnvironmentMessage, Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import { type Environment, toEnvironmentMessage, WorkspaceCache } from '@rms/tenant';
 import { LRUCache } from 'lru-cache';
 
 /** A caller with a valid key. */

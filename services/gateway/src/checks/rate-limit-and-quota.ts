@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { RmsError } from '@rms/errors';
-import type { LimitDecision, LimitState } from '@rms/limiter';
+import { RmsError } from '@rms/base/errors';
+import type { LimitDecision, LimitState } from '@rms/limits';
 
 /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*). */
 export function setLimitHeaders(response: ServerResponse, decision: LimitDecision, windowSeconds: number): void {

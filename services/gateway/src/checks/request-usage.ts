@@ -1,11 +1,10 @@
-import type { LimitDecision } from '@rms/limiter';
-import type { Logger } from '@rms/logging';
+import type { LimitDecision } from '@rms/limits';
 import type { RequestCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
-import type { RpcClient } from '@rms/rpc';
-import { timestampFromMs } from '@rms/rpc';
-import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
+import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
+import { type RpcClient, timestampFromMs } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import type { ApiResponse } from '../http/locals.ts';
 
 /** Outcome counts of requests, per workspace and environment. */

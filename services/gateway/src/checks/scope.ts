@@ -1,5 +1,5 @@
 import type { RequiredScope } from '@rms/api';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import type { Caller } from './principals.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '@rms/logging';
-import { traceIdOf } from '@rms/tracing';
+import { traceIdOf } from '@rms/async/tracing';
+import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { CidrList } from '@rms/cidr';
-import { type Client, clientOf, requestIdOf } from '@rms/http';
-import type { LimitDecision } from '@rms/limiter';
-import { type Span, type TraceContext, untraced } from '@rms/tracing';
+import { type Span, type TraceContext, untraced } from '@rms/async/tracing';
+import type { CidrList } from '@rms/base/cidr';
+import type { LimitDecision } from '@rms/limits';
+import { type Client, clientOf, requestIdOf } from '@rms/net/http';
 import type { Response } from 'express';
 
 /** State of a request while it is served. */

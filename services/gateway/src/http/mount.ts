@@ -1,5 +1,5 @@
 import type { Endpoint } from '@rms/api';
-import { methodNotAllowed, routeNotFound } from '@rms/http';
+import { methodNotAllowed, routeNotFound } from '@rms/net/http';
 import type { Express, Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 

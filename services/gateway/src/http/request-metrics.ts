@@ -1,6 +1,6 @@
-import type { ConnectionRefusal } from '@rms/http';
-import { Counter, Gauge, Histogram, type Metrics } from '@rms/metrics';
-import type { Environment } from '@rms/tenant';
+import type { Environment } from '@rms/base/tenant';
+import type { ConnectionRefusal } from '@rms/net/http';
+import { Counter, Gauge, Histogram, type Metrics } from '@rms/runtime/metrics';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 

@@ -1,4 +1,3 @@
-import type { Environment } from '@rms/tenant';
 import {
   attribute,
   failSpan,
@@ -9,7 +8,8 @@ import {
   spanKind,
   startSpan,
   traceContextOf,
-} from '@rms/tracing';
+} from '@rms/async/tracing';
+import type { Environment } from '@rms/base/tenant';
 import type { Request } from 'express';
 import type { ApiResponse } from './locals.ts';
 

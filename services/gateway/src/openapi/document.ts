@@ -8,7 +8,7 @@ import {
   webhookUrl,
   webhookUrlShape,
 } from '@rms/api';
-import { idempotencyKeyLength } from '@rms/api/rules';
+import { idempotencyKeyLength } from '@rms/base/value-rules';
 import { z } from 'zod';
 import {
   createDocument,

@@ -1,4 +1,4 @@
-import { type ErrorCode, type ErrorKind, errorKinds } from '@rms/errors';
+import { type ErrorCode, type ErrorKind, errorKinds } from '@rms/base/errors';
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { headerRefs, limitHeaders } from './headers.ts';

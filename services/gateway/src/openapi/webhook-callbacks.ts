@@ -1,5 +1,5 @@
 import { envelopeOf } from '@rms/api';
-import { type EventType, eventTypes } from '@rms/webhook-events';
+import { type EventType, eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import type { ZodOpenApiCallbacksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 

@@ -1,6 +1,6 @@
-import { shownText, wallTimeOf } from '@rms/http';
-import { type Environment, toEnvironmentMessage } from '@rms/tenant';
-import { traceIdOf } from '@rms/tracing';
+import { traceIdOf } from '@rms/async/tracing';
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
+import { shownText, wallTimeOf } from '@rms/net/http';
 import type { Request } from 'express';
 import type { ApiResponse } from '../http/locals.ts';
 import type { RequestLog, RequestRecord } from './request-log.ts';

@@ -1,9 +1,9 @@
-import { toRmsError } from '@rms/errors';
-import type { Logger } from '@rms/logging';
+import { outsideSpans } from '@rms/async/tracing';
+import { toRmsError } from '@rms/base/errors';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcClient } from '@rms/rpc';
-import { outsideSpans } from '@rms/tracing';
+import type { Logger } from '@rms/runtime/logging';
 import { PeriodicReport } from '../periodic-report.ts';
 
 /** A request as reported to auth. */

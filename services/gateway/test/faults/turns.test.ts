@@ -1,4 +1,4 @@
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { KeyUses } from '../../src/checks/key-uses.ts';
 import { RequestLog } from '../../src/requests/request-log.ts';

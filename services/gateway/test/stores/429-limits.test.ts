@@ -1,5 +1,5 @@
-import { createRedisLimiter } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
+import { createRedisLimiter } from '@rms/limits';
+import { createLogger } from '@rms/runtime/logging';
 import { describeWith, testServer } from '@rms/testkit';
 import { startGateway } from '../support/start-gateway.ts';
 

@@ -1,6 +1,6 @@
-import { createRedisLimiter } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
+import { createRedisLimiter } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { createLogger } from '@rms/runtime/logging';
 import { describeWith, startRedis, waitUntil } from '@rms/testkit';
 import { startGateway } from '../support/start-gateway.ts';
 

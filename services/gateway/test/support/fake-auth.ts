@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { generateApiKey, hashOfApiKey } from '@rms/api-key';
-import { RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { generateApiKey, hashOfApiKey } from '@rms/base/api-key';
+import { RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import {
   KeyUsesService,

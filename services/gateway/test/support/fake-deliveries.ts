@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs, timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import {
   DeliveriesService,
   type ListDeliveriesRequest,

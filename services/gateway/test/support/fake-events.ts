@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import {
   type EventProgressSchema,
   EventsService,

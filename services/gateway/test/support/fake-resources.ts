@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { isExpected, RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { isExpected, RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import { type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { type CreateResourceRequest, ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { rpcService, toStatusMessage } from '@rms/rpc';

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { checkVersion, RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { checkVersion, RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
 import { type RetryPolicySchema, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { rpcService } from '@rms/rpc';

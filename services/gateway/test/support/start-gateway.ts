@@ -1,7 +1,7 @@
-import { createMemoryLimiter, type Limiter } from '@rms/limiter';
-import { createLogger } from '@rms/logging';
+import { createMemoryLimiter, type Limiter } from '@rms/limits';
 import { type RpcServer, type rpcService, serve } from '@rms/rpc';
-import { readSettings } from '@rms/settings';
+import { createLogger } from '@rms/runtime/logging';
+import { readSettings } from '@rms/runtime/settings';
 import { type Contract, createContract } from '../../../../test/api/support/openapi-contract.ts';
 import {
   type CallTimeouts,

@@ -1,4 +1,4 @@
-import { actorOf } from '@rms/audit';
+import { actorOf } from '@rms/postgres/audit';
 import type { CallContext } from '@rms/rpc';
 import type { Cause } from './event.ts';
 

@@ -1,5 +1,5 @@
-import { isExpected, RmsError } from '@rms/errors';
-import type { OutboxEvent } from '@rms/outbox';
+import { isExpected, RmsError } from '@rms/base/errors';
+import type { OutboxEvent } from '../outbox/append-events.ts';
 import type { CountChange } from './count-queries.ts';
 import { type Cause, type EventParts, makeEvent } from './event.ts';
 import { applyUpdate, nextUpdateTime, type Resource, type ResourceUpdate } from './resource.ts';

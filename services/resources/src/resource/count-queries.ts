@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { ResourceStatus } from './resource.ts';
 
 const shards = 16;

@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '@rms/outbox';
+import type { Queryable } from '@rms/postgres/db';
+import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '../outbox/append-events.ts';
 import { randomShard } from './count-queries.ts';
 import type { Resource } from './resource.ts';
 import type { AuditedChange } from './resource-audit.ts';

@@ -1,10 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type Ids, idTime } from '@rms/ids';
-import { type OutboxEvent, partitionOf } from '@rms/outbox';
+import { type Ids, idTime } from '@rms/base/ids';
+import { toEnvironmentMessage } from '@rms/base/tenant';
+import type { EventType } from '@rms/base/webhook-events';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { toEnvironmentMessage } from '@rms/tenant';
-import type { EventType } from '@rms/webhook-events';
+import type { OutboxEvent } from '../outbox/append-events.ts';
+import { partitionOf } from '../outbox/partition-of.ts';
 import type { PreviousAttributes, Resource } from './resource.ts';
 
 /** The request that caused an event. */

@@ -1,4 +1,4 @@
-import type { PageStart, Queryable } from '@rms/db';
+import type { PageStart, Queryable } from '@rms/postgres/db';
 import type { Listing, SortField } from './listing.ts';
 import { type Resource, statuses } from './resource.ts';
 import { type ResourceRow, resourceColumns, toResource } from './resource-queries.ts';

@@ -1,5 +1,5 @@
-import { RmsError } from '@rms/errors';
-import type { Tenant } from '@rms/tenant';
+import { RmsError } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
 import type { Resource, ResourceStatus } from './resource.ts';
 
 export type SortField = 'created_at' | 'updated_at' | 'name';

@@ -1,3 +1,4 @@
+import type { Tenant } from '@rms/base/tenant';
 import {
   type AuditedFields,
   type AuditOrigin,
@@ -5,9 +6,8 @@ import {
   changesBetween,
   type NewAuditEntry,
   takeAuditPace,
-} from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
+} from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import type { Cause } from './event.ts';
 import { canonicalMetadata, type Resource } from './resource.ts';
 

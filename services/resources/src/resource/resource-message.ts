@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { type Tenant, toTenant } from '@rms/base/tenant';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
 import { InputType, type ResourceSchema, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import { type Tenant, toTenant } from '@rms/tenant';
 import type { Resource, InputType as StoredInputType, ResourceStatus as StoredStatus } from './resource.ts';
 
 const statuses: EnumNames<StoredStatus, ResourceStatus> = enumNames(ResourceStatus);

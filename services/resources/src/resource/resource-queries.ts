@@ -1,5 +1,5 @@
-import type { Queryable } from '@rms/db';
-import type { Environment, Tenant } from '@rms/tenant';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { InputType, Resource, ResourceStatus } from './resource.ts';
 
 /** The key of a resource. */

@@ -1,7 +1,7 @@
-import { metadataProblems, resourceNameLength, textProblem } from '@rms/api/rules';
-import { type FieldViolation, RmsError } from '@rms/errors';
-import { type Ids, idTime } from '@rms/ids';
-import type { Tenant } from '@rms/tenant';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
+import { type Ids, idTime } from '@rms/base/ids';
+import type { Tenant } from '@rms/base/tenant';
+import { metadataProblems, resourceNameLength, textProblem } from '@rms/base/value-rules';
 
 export type ResourceStatus = 'active' | 'inactive' | 'archived';
 export type InputType = 'standard' | 'advanced';

@@ -1,7 +1,7 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
-import { inTransaction, type Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { inTransaction, type Pool } from '@rms/postgres/db';
 import { ResourceSchema } from '@rms/proto/rms/resources/v1/resource_pb';
 import type {
   CreateResourceRequest,

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
-import type { Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Pool } from '@rms/postgres/db';
 import type {
   GetResourceRequest,
   GetResourceResultSchema,

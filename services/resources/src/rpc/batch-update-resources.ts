@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
 import type {
   ResourcesService,
   UpdateResourceRequest,

@@ -1,7 +1,7 @@
 import { coalesce } from '@rms/async';
-import { inTransaction } from '@rms/db';
-import type { RmsError } from '@rms/errors';
-import { appendEvents } from '@rms/outbox';
+import type { RmsError } from '@rms/base/errors';
+import { inTransaction } from '@rms/postgres/db';
+import { appendEvents } from '../outbox/append-events.ts';
 import { applyChanges, type Change } from '../resource/change.ts';
 import { addCounts } from '../resource/count-queries.ts';
 import type { Resource } from '../resource/resource.ts';

@@ -1,6 +1,6 @@
+import { checkWorkspaceId } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkWorkspaceId } from '@rms/workspace-deletion';
 import { countResources } from '../resource/count-queries.ts';
 import type { WriteParts } from './parts.ts';
 

@@ -1,6 +1,6 @@
+import { deleteContents as deleteRows } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteContents as deleteRows } from '@rms/workspace-deletion';
 import { contents } from '../deletion/contents.ts';
 import type { WriteParts } from './parts.ts';
 

@@ -1,9 +1,8 @@
-import { cutPage, type Pool, readPageToken, tokensOf } from '@rms/db';
-
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import type { Keys } from '@rms/base/secrets';
+import { cutPage, type Pool, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Keys } from '@rms/secrets';
 import { readPage } from '../resource/list-queries.ts';
 import { bindingOf, checkNamePrefix, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';

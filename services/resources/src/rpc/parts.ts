@@ -1,8 +1,7 @@
 import type { Message, MessageInitShape } from '@bufbuild/protobuf';
-import type { DatabaseClock, Pool } from '@rms/db';
-import { translatePgError } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import type { Ids } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import type { Ids } from '@rms/base/ids';
+import { type DatabaseClock, type Pool, translatePgError } from '@rms/postgres/db';
 import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { type CallContext, fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
 

@@ -1,5 +1,5 @@
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 

@@ -1,10 +1,9 @@
-import type { Logger } from '@rms/logging';
+import { type Tenant, toEnvironmentMessage } from '@rms/base/tenant';
 import type { DeliveryCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import type { RpcClient } from '@rms/rpc';
-import { timestampFromMs } from '@rms/rpc';
-import { type Tenant, toEnvironmentMessage } from '@rms/tenant';
-import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
+import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
+import { type RpcClient, timestampFromMs } from '@rms/rpc';
+import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryCounter } from './ended-deliveries.ts';
 
 /** Counts of the attempts at a webhook, and of its deliveries that ended, in one minute. */

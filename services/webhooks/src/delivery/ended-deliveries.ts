@@ -1,7 +1,7 @@
-import type { Pool } from '@rms/db';
-import { Counter, type Metrics } from '@rms/metrics';
-import { type EndCount, takeEndCounts } from './store/end-count-queries.ts';
-import type { AttemptCounter } from './store/recorder.ts';
+import type { Pool } from '@rms/postgres/db';
+import { Counter, type Metrics } from '@rms/runtime/metrics';
+import type { AttemptCounter } from '../engine/record/recorder.ts';
+import { type EndCount, takeEndCounts } from './end-count-queries.ts';
 
 /** Counts attempts, and deliveries that ended without one. */
 export interface DeliveryCounter extends AttemptCounter {

@@ -1,7 +1,6 @@
-import { createProxyChoice, type HttpProxy, type ProxyChoice, type Resolve } from '@rms/dial';
-import type { Followed, FollowLog } from '@rms/settings';
-import { createEgressGuard, type EgressGuard, type GuardConfig } from './guard.ts';
-import { createResolve } from './resolve.ts';
+import { createProxyChoice, type HttpProxy, type ProxyChoice, type Resolve } from '@rms/net/dial';
+import { createEgressGuard, createResolve, type EgressGuard, type GuardConfig } from '@rms/net/egress';
+import type { Followed, FollowLog } from '@rms/runtime/settings';
 
 /** The destinations that webhooks may call, and the route to them. */
 export interface EgressConfig extends GuardConfig {

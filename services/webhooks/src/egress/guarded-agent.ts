@@ -1,12 +1,11 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { type HttpProxy, hostOf, openTunnel } from '@rms/dial';
+import { type HttpProxy, hostOf, openTunnel } from '@rms/net/dial';
+import { blockedBy, dialTarget } from '@rms/net/egress';
 import { buildConnector, type Pool } from 'undici';
 import type { Authorities } from './authorities.ts';
 import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
-import { dialTarget } from './dial.ts';
 import type { Egress } from './egress.ts';
-import { blockedBy } from './guard.ts';
 import { OpenConnections } from './open-connections.ts';
 import { OriginPools } from './origin-pools.ts';
 import { dialedByProxy, errorOfResponse } from './proxy-response.ts';

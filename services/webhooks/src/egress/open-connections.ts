@@ -1,4 +1,4 @@
-import { WorkspaceCache } from '@rms/tenant';
+import { WorkspaceCache } from '@rms/base/tenant';
 
 /** Connections to endpoints that stay open after their requests, of all pools of a process. */
 export const connectionLimits = { total: 3_000, ofWorkspace: 768 } as const;

@@ -1,4 +1,4 @@
-import { WorkspaceCache } from '@rms/tenant';
+import { WorkspaceCache } from '@rms/base/tenant';
 import { Client, type Dispatcher, Pool } from 'undici';
 import type { OpenConnections } from './open-connections.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { errorOfStatus } from '@rms/dial';
-import { BlockedAddressError } from './guard.ts';
+import { errorOfStatus } from '@rms/net/dial';
+import { BlockedAddressError } from '@rms/net/egress';
 
 /** Error types of Proxy-Status (RFC 9209), mapped to the codes of the same errors without a proxy. */
 const sameErrors: Readonly<Record<string, string>> = {

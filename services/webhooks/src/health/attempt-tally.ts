@@ -1,7 +1,7 @@
-import type { Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
-import type { Tenant } from '@rms/tenant';
-import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/usage';
+import type { Tenant } from '@rms/base/tenant';
+import type { Pool } from '@rms/postgres/db';
+import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
+import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryCounter } from '../delivery/ended-deliveries.ts';
 import { type AttemptCounts, addAttemptCounts, addCounts, noCounts } from './count-queries.ts';
 import { errorClasses, errorClassOf } from './error-class.ts';

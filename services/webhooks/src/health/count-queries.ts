@@ -1,6 +1,6 @@
-import type { Queryable } from '@rms/db';
-import type { Tenant } from '@rms/tenant';
-import { noLatencies } from '@rms/usage';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
+import { noLatencies } from '@rms/reporting/usage';
 import { errorClasses } from './error-class.ts';
 import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
 

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { latencyQuantile } from '@rms/reporting/usage';
 import { timestampFromMs } from '@rms/rpc';
-import { latencyQuantile } from '@rms/usage';
-import { toDelayReasonMessage } from '../log/delivery-message.ts';
+import { toDelayReasonMessage } from '../delivery/delivery-message.ts';
 import { errorClasses } from './error-class.ts';
 import type { CountedWindow, WebhookHealth } from './health-queries.ts';
 

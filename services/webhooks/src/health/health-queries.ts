@@ -1,6 +1,6 @@
-import type { Queryable } from '@rms/db';
-import type { TenantScope } from '@rms/tenant';
-import { type DelayReason, delayReasonOf } from '../log/delay-columns.ts';
+import type { TenantScope } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
+import { type DelayReason, delayReasonOf } from '../delivery/delay-columns.ts';
 import { type CountName, countNames, eachError, eachLatency } from './count-queries.ts';
 import { type PeriodName, windowsAt } from './periods.ts';
 

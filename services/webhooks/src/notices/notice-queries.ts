@@ -1,6 +1,6 @@
-import type { Queryable } from '@rms/db';
-import { newId } from '@rms/ids';
-import type { Environment, Tenant } from '@rms/tenant';
+import { newId } from '@rms/base/ids';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 
 /** A message for the owner of a webhook. */
 export interface Notice extends Tenant {

@@ -1,12 +1,12 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { abortableDelay } from '@rms/async';
+import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { EventBus } from '@rms/bus';
-import type { Pool } from '@rms/db';
-import type { Logger } from '@rms/logging';
+import type { Pool } from '@rms/postgres/db';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
-import type { Worker } from '@rms/service';
-import { toEnvironmentMessage } from '@rms/tenant';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
 import { deleteNotices, type PendingNotice, readNotices } from './notice-queries.ts';
 
 const everyMs = 1_000;

@@ -1,7 +1,7 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
 import { toHealthMessage } from '../health/health-message.ts';
 import { readHealth } from '../health/health-queries.ts';
 import type { HandlerParts } from './parts.ts';

@@ -1,12 +1,12 @@
-import { appendAudit } from '@rms/audit';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { appendAudit } from '@rms/postgres/audit';
 import { CancelDeliveryResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { cancelQueued, lockQueued } from '../delivery/store/cancel-queries.ts';
-import { deliveryChanges, deliveryEntry } from '../log/delivery-audit.ts';
-import { toDeliveryMessage } from '../log/delivery-message.ts';
-import { readChanged } from '../log/log-queries.ts';
+import { cancelQueued, lockQueued } from '../delivery/cancel-queries.ts';
+import { deliveryChanges, deliveryEntry } from '../delivery/delivery-audit.ts';
+import { toDeliveryMessage } from '../delivery/delivery-message.ts';
+import { readChanged } from '../delivery/log-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 /** Ends a pending or retrying delivery. Throws `conflict` if it has ended. */

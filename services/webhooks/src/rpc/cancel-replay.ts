@@ -1,12 +1,12 @@
-import { type AuditedFields, appendAudit, changesBetween } from '@rms/audit';
+import { toScope } from '@rms/base/tenant';
+import { type AuditedFields, appendAudit, changesBetween } from '@rms/postgres/audit';
 import { CancelReplayResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import type { Replay } from '../replay/replay.ts';
-import { toReplayMessage } from '../replay/replay-message.ts';
-import { cancelReplay as endReplay, lockReplay } from '../replay/replay-queries.ts';
-import { nameOf } from '../subscription/webhook-audit.ts';
-import { findWebhook } from '../subscription/webhook-queries.ts';
+import type { Replay } from '../delivery/replay.ts';
+import { toReplayMessage } from '../delivery/replay-message.ts';
+import { cancelReplay as endReplay, lockReplay } from '../delivery/replay-queries.ts';
+import { nameOf } from '../webhook/webhook-audit.ts';
+import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const fields: AuditedFields<Pick<Replay, 'status'>> = { status: 'shown' };

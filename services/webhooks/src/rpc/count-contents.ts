@@ -1,7 +1,7 @@
+import { checkWorkspaceId } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkWorkspaceId } from '@rms/workspace-deletion';
-import { countWebhooks } from '../subscription/webhook-queries.ts';
+import { countWebhooks } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const maxCounted = 10_000;

@@ -1,11 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toEnvironmentMessage, toEnvironments } from '@rms/base/tenant';
 import { type DeliveriesService, DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { enumNames, type Handlers } from '@rms/rpc';
-import { toEnvironmentMessage, toEnvironments } from '@rms/tenant';
-import { countDeliveries as readCounts } from '../log/count-queries.ts';
-import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';
+import { countDeliveries as readCounts } from '../delivery/count-queries.ts';
+import { deliveryStatuses, toStatusNames } from '../delivery/delivery-message.ts';
 import type { HandlerParts } from './parts.ts';
 
 const groupings = enumNames(DeliveryGrouping);

@@ -1,7 +1,7 @@
+import { toScope } from '@rms/base/tenant';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { countUnfinished } from '../log/unfinished-queries.ts';
+import { countUnfinished } from '../delivery/unfinished-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function countUnfinishedDeliveries({

@@ -1,23 +1,23 @@
-import { actorOf, appendAudit } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import { idTime, newId } from '@rms/ids';
+import { RmsError } from '@rms/base/errors';
+import { idTime, newId } from '@rms/base/ids';
+import { makeSecret } from '@rms/base/signature';
+import { type Tenant, toTenant } from '@rms/base/tenant';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import {
   type CreateWebhookRequest,
   CreateWebhookResponseSchema,
   type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { makeSecret } from '@rms/signature';
-import { type Tenant, toTenant } from '@rms/tenant';
-import { secretContext } from '../sealed/contexts.ts';
-import { checkRateLimit, defaultRateLimit, type RateLimit } from '../subscription/rate-limit.ts';
-import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../subscription/retry-policy.ts';
-import { checkDescription, checkEvents, type Webhook } from '../subscription/webhook.ts';
-import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
-import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../subscription/webhook-message.ts';
-import { countForCreate, insertWebhook } from '../subscription/webhook-queries.ts';
-import { checkWebhookUrl } from '../subscription/webhook-url.ts';
+import { secretContext } from '../secrets/contexts.ts';
+import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
+import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
+import { checkDescription, checkEvents, type Webhook } from '../webhook/webhook.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
+import { countForCreate, insertWebhook } from '../webhook/webhook-queries.ts';
+import { checkWebhookUrl } from '../webhook/webhook-url.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {

@@ -1,7 +1,7 @@
+import { deleteContents as deleteRows } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deleteContents as deleteRows } from '@rms/workspace-deletion';
-import { contents } from '../deletion/contents.ts';
+import { contents } from '../workspace/contents.ts';
 import type { HandlerParts } from './parts.ts';
 
 /** Deletes rows of a workspace that is being deleted. */

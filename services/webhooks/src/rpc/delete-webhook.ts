@@ -1,14 +1,14 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { checkVersion } from '@rms/errors';
+import { checkVersion } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { tryFailPending } from '../delivery/store/end-queries.ts';
+import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
-import { versionOf } from '../subscription/webhook.ts';
-import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
-import { lockWebhook, deleteWebhook as removeWebhook } from '../subscription/webhook-queries.ts';
+import { versionOf } from '../webhook/webhook.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { lockWebhook, deleteWebhook as removeWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Deletes a webhook and ends its pending deliveries as failed. Its delivery log is kept. */

@@ -1,11 +1,11 @@
+import { traceIdOf } from '@rms/async/tracing';
+import { toScope } from '@rms/base/tenant';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { traceIdOf } from '@rms/tracing';
-import { readEvent } from '../feed/feed-queries.ts';
-import { toDeliveryMessage } from '../log/delivery-message.ts';
-import { readDelivery } from '../log/log-queries.ts';
-import { readTestBody } from '../log/test-delivery-queries.ts';
+import { toDeliveryMessage } from '../delivery/delivery-message.ts';
+import { readDelivery } from '../delivery/log-queries.ts';
+import { readTestBody } from '../delivery/test-delivery-queries.ts';
+import { readEvent } from '../event/feed-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesService>['getDelivery'] {

@@ -1,7 +1,7 @@
+import { toTenant } from '@rms/base/tenant';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
-import { readFeedEvent } from '../feed/feed-queries.ts';
+import { readFeedEvent } from '../event/feed-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 export function getEvent({ pool }: HandlerParts): Handlers<typeof EventsService>['getEvent'] {

@@ -1,8 +1,8 @@
+import { toScope } from '@rms/base/tenant';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { toWebhookMessage } from '../subscription/webhook-message.ts';
-import { findWebhook } from '../subscription/webhook-queries.ts';
+import { toWebhookMessage } from '../webhook/webhook-message.ts';
+import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 export function getWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksService>['getWebhook'] {

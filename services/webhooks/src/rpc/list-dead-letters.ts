@@ -1,10 +1,10 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { makePageToken, readPageToken } from '@rms/db';
+import { toEnvironmentMessage } from '@rms/base/tenant';
+import { makePageToken, readPageToken } from '@rms/postgres/db';
 import type { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironmentMessage } from '@rms/tenant';
-import { listLetters, type StoredLetter } from '../fan-out/dead-letter-queries.ts';
-import { pageBytes } from '../feed/page-bytes.ts';
+import { listLetters, type StoredLetter } from '../event/dead-letter-queries.ts';
+import { pageBytes } from '../event/page-bytes.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;

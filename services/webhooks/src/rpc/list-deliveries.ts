@@ -1,12 +1,12 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { makePageToken, readPageToken } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { makePageToken, readPageToken } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { deliveryStatuses, toDeliveryMessage, toStatusNames } from '../log/delivery-message.ts';
-import { readDeliveries } from '../log/log-queries.ts';
+import { deliveryStatuses, toDeliveryMessage, toStatusNames } from '../delivery/delivery-message.ts';
+import { readDeliveries } from '../delivery/log-queries.ts';
 import { checkIdFilters, checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;

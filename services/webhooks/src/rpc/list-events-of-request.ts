@@ -1,10 +1,10 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/errors';
+import { traceIdOf } from '@rms/async/tracing';
+import { RmsError } from '@rms/base/errors';
+import { toEnvironmentMessage, toScope } from '@rms/base/tenant';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toEnvironmentMessage, toScope } from '@rms/tenant';
-import { traceIdOf } from '@rms/tracing';
-import { type EventProgress, readEventProgress } from '../feed/progress-queries.ts';
+import { type EventProgress, readEventProgress } from '../event/progress-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const maxListed = 1_000;

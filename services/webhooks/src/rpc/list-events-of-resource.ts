@@ -1,11 +1,11 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { makePageToken, readPageToken } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { makePageToken, readPageToken } from '@rms/postgres/db';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { type ResourceEvent, readResourceEvents } from '../feed/resource-event-queries.ts';
-import { deliveryStatuses } from '../log/delivery-message.ts';
+import { deliveryStatuses } from '../delivery/delivery-message.ts';
+import { type ResourceEvent, readResourceEvents } from '../delivery/resource-event-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;

@@ -1,8 +1,8 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toTenant } from '@rms/base/tenant';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
-import { checkReached, readFeed } from '../feed/feed-queries.ts';
+import { checkReached, readFeed } from '../event/feed-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;

@@ -1,9 +1,9 @@
-import { cutPage, readPageToken, tokensOf } from '@rms/db';
+import { toScope } from '@rms/base/tenant';
+import { cutPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { toReplayMessage } from '../replay/replay-message.ts';
-import { readReplays } from '../replay/replay-queries.ts';
+import { toReplayMessage } from '../delivery/replay-message.ts';
+import { readReplays } from '../delivery/replay-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;

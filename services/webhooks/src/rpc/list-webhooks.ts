@@ -1,9 +1,9 @@
-import { cutPage, readPageToken, tokensOf } from '@rms/db';
+import { toScope } from '@rms/base/tenant';
+import { cutPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { toWebhookMessage } from '../subscription/webhook-message.ts';
-import { readWebhooks } from '../subscription/webhook-queries.ts';
+import { toWebhookMessage } from '../webhook/webhook-message.ts';
+import { readWebhooks } from '../webhook/webhook-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;

@@ -1,17 +1,17 @@
-import type { DatabaseTime, Pool } from '@rms/db';
-import { RmsError } from '@rms/errors';
-import type { Idempotency, IdempotentRequest } from '@rms/idempotency';
-import { type IdPrefix, isId, mustBeId } from '@rms/ids';
-import type { Logger } from '@rms/logging';
-import type { Keys, SecretBox } from '@rms/secrets';
-import { toTenant } from '@rms/tenant';
-import type { EndpointAgents } from '../delivery/attempt/endpoint-agents.ts';
-import type { SecretCache } from '../delivery/attempt/secret-cache.ts';
-import type { DeliveryEngine } from '../delivery/engine.ts';
+import { RmsError } from '@rms/base/errors';
+import { type IdPrefix, isId, mustBeId } from '@rms/base/ids';
+import type { Keys, SecretBox } from '@rms/base/secrets';
+import { toTenant } from '@rms/base/tenant';
+import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { Idempotency, IdempotentRequest } from '@rms/postgres/idempotency';
+import type { Logger } from '@rms/runtime/logging';
 import type { Egress } from '../egress/egress.ts';
-import type { ParkedRecords } from '../fan-out/parked-records.ts';
-import type { FeedWatchers } from '../feed/feed-watchers.ts';
-import type { WebhookStatus } from '../subscription/webhook.ts';
+import type { EndpointAgents } from '../engine/attempt/endpoint-agents.ts';
+import type { SecretCache } from '../engine/attempt/secret-cache.ts';
+import type { DeliveryEngine } from '../engine/engine.ts';
+import type { FeedWatchers } from '../event/feed-watchers.ts';
+import type { ParkedRecords } from '../event/parked-records.ts';
+import type { WebhookStatus } from '../webhook/webhook.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerParts {

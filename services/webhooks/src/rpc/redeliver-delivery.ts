@@ -1,15 +1,15 @@
-import { appendAudit } from '@rms/audit';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { appendAudit } from '@rms/postgres/audit';
 import {
   type DeliveriesService,
   RedeliverDeliveryResponseSchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { deliveryEntry } from '../log/delivery-audit.ts';
-import { toDeliveryMessage } from '../log/delivery-message.ts';
-import { readChanged } from '../log/log-queries.ts';
-import { maxRedeliveries, type Redeliverable, readRedeliverable, redeliver } from '../log/redeliver-queries.ts';
+import { deliveryEntry } from '../delivery/delivery-audit.ts';
+import { toDeliveryMessage } from '../delivery/delivery-message.ts';
+import { readChanged } from '../delivery/log-queries.ts';
+import { maxRedeliveries, type Redeliverable, readRedeliverable, redeliver } from '../delivery/redeliver-queries.ts';
 import { checkCallable, found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const exhausted = `The delivery has been sent again ${maxRedeliveries} times, which is the limit. Its event is in the event feed.`;

@@ -1,9 +1,9 @@
-import { appendAudit, reencryptionStarted } from '@rms/audit';
-import { makePageToken, readPageToken } from '@rms/db';
+import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
+import { makePageToken, readPageToken } from '@rms/postgres/db';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { reencryptBatch } from '../sealed/reencrypt.ts';
-import { countByKey, sealedStores } from '../sealed/sealed-queries.ts';
+import { reencryptBatch } from '../secrets/reencrypt.ts';
+import { countByKey, sealedStores } from '../secrets/sealed-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const binding = 'reencrypt secrets';

@@ -1,9 +1,9 @@
-import { appendAudit } from '@rms/audit';
-import { inTransaction, makePageToken, readPageToken } from '@rms/db';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction, makePageToken, readPageToken } from '@rms/postgres/db';
 import type { DeadLettersService, ReplayDeadLettersRequest } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { type LetterSelection, parkLetters } from '../fan-out/dead-letter-queries.ts';
+import { type LetterSelection, parkLetters } from '../event/dead-letter-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const lettersPerCall = 1_000;

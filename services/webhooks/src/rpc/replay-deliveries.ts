@@ -1,26 +1,25 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { actorOf, appendAudit } from '@rms/audit';
-import type { Queryable } from '@rms/db';
-import { type FieldViolation, RmsError } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
+import { toScope, toTenant } from '@rms/base/tenant';
+import { eventTypes, isEventType } from '@rms/base/webhook-events';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import {
   type DeliveriesService,
   type ReplayDeliveriesRequest,
   ReplayDeliveriesResponseSchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import type { Handlers } from '@rms/rpc';
-import { durationFromMs } from '@rms/rpc';
-import { toScope, toTenant } from '@rms/tenant';
-import { eventTypes, isEventType } from '@rms/webhook-events';
-import { deliveryStatuses, toStatusNames } from '../log/delivery-message.ts';
-import type { LoggedStatus } from '../log/log-filter.ts';
-import type { Replay, ReplayFilter } from '../replay/replay.ts';
-import { toReplayMessage } from '../replay/replay-message.ts';
-import { countRunning, findReplay, insertReplay } from '../replay/replay-queries.ts';
-import { countReplayable } from '../replay/selection-queries.ts';
-import { replayNext } from '../replay/step-queries.ts';
-import { webhookEntry } from '../subscription/webhook-audit.ts';
-import { findWebhook } from '../subscription/webhook-queries.ts';
+import { durationFromMs, type Handlers } from '@rms/rpc';
+import { deliveryStatuses, toStatusNames } from '../delivery/delivery-message.ts';
+import type { LoggedStatus } from '../delivery/log-filter.ts';
+import type { Replay, ReplayFilter } from '../delivery/replay.ts';
+import { toReplayMessage } from '../delivery/replay-message.ts';
+import { countRunning, findReplay, insertReplay } from '../delivery/replay-queries.ts';
+import { countReplayable } from '../delivery/selection-queries.ts';
+import { replayNext } from '../delivery/step-queries.ts';
+import { webhookEntry } from '../webhook/webhook-audit.ts';
+import { findWebhook } from '../webhook/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts } from './parts.ts';
 
 const defaultPerSecond = 100;

@@ -1,15 +1,15 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import { actorOf, appendAudit } from '@rms/audit';
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { makeSecret } from '@rms/base/signature';
+import { toScope, toTenant } from '@rms/base/tenant';
+import { actorOf, appendAudit } from '@rms/postgres/audit';
 import { RotateSecretResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { makeSecret } from '@rms/signature';
-import { toScope, toTenant } from '@rms/tenant';
-import { secretContext } from '../sealed/contexts.ts';
-import { changeTime, type Webhook } from '../subscription/webhook.ts';
-import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
-import { toWebhookMessage } from '../subscription/webhook-message.ts';
-import { lockWebhook, updateWebhook } from '../subscription/webhook-queries.ts';
+import { secretContext } from '../secrets/contexts.ts';
+import { changeTime, type Webhook } from '../webhook/webhook.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { toWebhookMessage } from '../webhook/webhook-message.ts';
+import { lockWebhook, updateWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 const maxOverlapMs = 7 * 24 * 3_600_000;

@@ -1,9 +1,9 @@
-import { RmsError } from '@rms/errors';
+import { RmsError } from '@rms/base/errors';
+import { toTenant } from '@rms/base/tenant';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
-import { toAttemptMessage, toDeliveryMessage } from '../log/delivery-message.ts';
-import { readTail, type TailedDelivery } from '../tail/tail-queries.ts';
+import { toAttemptMessage, toDeliveryMessage } from '../delivery/delivery-message.ts';
+import { readTail, type TailedDelivery } from '../delivery/tail-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const maxKnown = 200;

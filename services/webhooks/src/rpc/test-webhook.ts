@@ -1,18 +1,18 @@
-import { appendAudit } from '@rms/audit';
-import { RmsError, tryAgainIn } from '@rms/errors';
-import { newId } from '@rms/ids';
+import { RmsError, tryAgainIn } from '@rms/base/errors';
+import { newId } from '@rms/base/ids';
+import { toScope, toTenant } from '@rms/base/tenant';
+import { type EventType, eventTypes, receivedTypes, sampleEvent } from '@rms/base/webhook-events';
+import { appendAudit } from '@rms/postgres/audit';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope, toTenant } from '@rms/tenant';
-import { type EventType, eventTypes, receivedTypes, sampleEvent } from '@rms/webhook-events';
-import { send } from '../delivery/attempt/send.ts';
-import { toAttemptJson, toLoggedAttempt } from '../log/attempt.ts';
-import { toAttemptMessage } from '../log/delivery-message.ts';
-import { insertTestDelivery } from '../log/test-delivery-queries.ts';
-import { countTest } from '../subscription/test-count-queries.ts';
-import type { Webhook } from '../subscription/webhook.ts';
-import { webhookEntry } from '../subscription/webhook-audit.ts';
-import { findWebhook } from '../subscription/webhook-queries.ts';
+import { toAttemptMessage } from '../delivery/delivery-message.ts';
+import { insertTestDelivery } from '../delivery/test-delivery-queries.ts';
+import { toAttemptJson, toLoggedAttempt } from '../engine/attempt/attempt.ts';
+import { send } from '../engine/attempt/send.ts';
+import { countTest } from '../webhook/test-count-queries.ts';
+import type { Webhook } from '../webhook/webhook.ts';
+import { webhookEntry } from '../webhook/webhook-audit.ts';
+import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /**

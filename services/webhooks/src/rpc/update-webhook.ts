@@ -1,7 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { appendAudit } from '@rms/audit';
-import { inTransaction } from '@rms/db';
-import { checkVersion, RmsError } from '@rms/errors';
+import { checkVersion, RmsError } from '@rms/base/errors';
+import { toScope } from '@rms/base/tenant';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type {
   ClientCertificate,
@@ -9,18 +10,17 @@ import type {
   WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toScope } from '@rms/tenant';
-import { tryFailPending } from '../delivery/store/end-queries.ts';
-import { resetEndpoint } from '../delivery/store/schedule-queries.ts';
+import { resetEndpoint } from '../engine/lease/schedule-queries.ts';
+import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
-import { clientKeyContext } from '../sealed/contexts.ts';
-import { checkRateLimit } from '../subscription/rate-limit.ts';
-import { checkRetryPolicy } from '../subscription/retry-policy.ts';
-import { changeTime, checkDescription, checkEvents, versionOf, type Webhook } from '../subscription/webhook.ts';
-import { webhookChanges, webhookEntry } from '../subscription/webhook-audit.ts';
-import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../subscription/webhook-message.ts';
-import { lockWebhook, updateWebhook as writeWebhook } from '../subscription/webhook-queries.ts';
-import { checkWebhookUrl } from '../subscription/webhook-url.ts';
+import { clientKeyContext } from '../secrets/contexts.ts';
+import { checkRateLimit } from '../webhook/rate-limit.ts';
+import { checkRetryPolicy } from '../webhook/retry-policy.ts';
+import { changeTime, checkDescription, checkEvents, versionOf, type Webhook } from '../webhook/webhook.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
+import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
+import { checkWebhookUrl } from '../webhook/webhook-url.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Updates a webhook. If it becomes disabled, its pending deliveries end as failed; they can be redelivered. */

@@ -1,7 +1,7 @@
+import { toTenant } from '@rms/base/tenant';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toTenant } from '@rms/tenant';
-import { checkReached, readFeed, readNewestPosition } from '../feed/feed-queries.ts';
+import { checkReached, readFeed, readNewestPosition } from '../event/feed-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 /** Interval for finding events that other instances stored. It is short, because there are few watchers. */

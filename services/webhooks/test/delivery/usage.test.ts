@@ -1,5 +1,5 @@
 import { loopbackOnly } from '@rms/rpc';
-import { readSettings } from '@rms/settings';
+import { readSettings } from '@rms/runtime/settings';
 import { startReceiver, waitUntil } from '@rms/testkit';
 import { createWebhooksContext } from '../../src/context.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';

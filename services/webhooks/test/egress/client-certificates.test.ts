@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { createSecretBox } from '@rms/secrets';
+import { createSecretBox } from '@rms/base/secrets';
 import { type Certificates, makeCertificates } from '@rms/testkit';
-import { createEndpointAgents, type EndpointAgents } from '../../src/delivery/attempt/endpoint-agents.ts';
 import { createEgress } from '../../src/egress/egress.ts';
-import { clientKeyContext } from '../../src/sealed/contexts.ts';
+import { createEndpointAgents, type EndpointAgents } from '../../src/engine/attempt/endpoint-agents.ts';
+import { clientKeyContext } from '../../src/secrets/contexts.ts';
 import { attemptAt } from '../attempt-at.ts';
 import { newTenant, startWebhooks, type Webhooks } from '../support.ts';
 

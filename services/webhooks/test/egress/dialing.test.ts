@@ -4,15 +4,23 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
-import { findAddresses } from '@rms/dial';
-import { freePort, makeCertificates, startFrozenReceiver, startReceiver, waitUntil, watchDials } from '@rms/testkit';
+import { findAddresses } from '@rms/net/dial';
+import { selectPermitted } from '@rms/net/egress';
+import {
+  type DnsServer,
+  freePort,
+  makeCertificates,
+  startDnsServer,
+  startFrozenReceiver,
+  startReceiver,
+  waitUntil,
+  watchDials,
+} from '@rms/testkit';
 import type { Authorities } from '../../src/egress/authorities.ts';
 import { ConnectClock } from '../../src/egress/connection-times.ts';
-import { selectPermitted } from '../../src/egress/dial.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { attemptAt, soleAttemptAt } from '../attempt-at.ts';
-import { type DnsServer, startDnsServer } from './dns-server.ts';
 
 const zone = {
   'both.example': { a: ['127.0.0.1'], aaaa: ['::1'] },

@@ -3,10 +3,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listenOnLoopback, startReceiver, waitUntil } from '@rms/testkit';
-import { Exchange } from '../../src/delivery/attempt/exchange.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import type { OriginPools } from '../../src/egress/origin-pools.ts';
+import { Exchange } from '../../src/engine/attempt/exchange.ts';
 
 async function statusOf(agent: OriginPools, origin: string): Promise<number> {
   const exchange = new Exchange();

@@ -1,7 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { leaseMs } from '../../src/delivery/attempt/job.ts';
+import { leaseMs } from '../../src/engine/attempt/job.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 import { wholeLog, wholeLogOf } from '../whole-log.ts';
 import { type HostileCase, lateCases, promptCases } from './hostile-cases.ts';

@@ -1,12 +1,18 @@
+import { type HostileTarget, hostileTargets, hostileZone } from '@rms/net/egress/hostile-targets';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { freePort, startReceiver, watchDials } from '@rms/testkit';
+import {
+  type DnsServer,
+  freePort,
+  startDnsServer,
+  startReceiver,
+  startTrap,
+  type Trap,
+  watchDials,
+} from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
-import { type DnsServer, startDnsServer } from './dns-server.ts';
-import { type HostileTarget, hostileTargets, hostileZone } from './hostile-targets.ts';
-import { startTrap, type Trap } from './traps.ts';
 
 const zone = {
   ...hostileZone,

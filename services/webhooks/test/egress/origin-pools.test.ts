@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePort, waitUntil } from '@rms/testkit';
 import { buildConnector } from 'undici';
-import { Exchange } from '../../src/delivery/attempt/exchange.ts';
 import { OpenConnections } from '../../src/egress/open-connections.ts';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
+import { Exchange } from '../../src/engine/attempt/exchange.ts';
 
 /** Connects to the server whatever the host of the origin is. */
 const connector = buildConnector({});

@@ -1,7 +1,6 @@
-import { createProxyChoice, parseProxy } from '@rms/dial';
-import { readSettings } from '@rms/settings';
+import { createProxyChoice, parseProxy } from '@rms/net/dial';
+import { readSettings } from '@rms/runtime/settings';
 import { readEgressConfig } from '../../src/egress/config.ts';
-import { readEgressProxyConfig } from '../../src/egress-proxy/config.ts';
 
 const log = { info() {}, error() {} };
 const configOf = (env: Record<string, string>) => readEgressConfig(readSettings(env));
@@ -82,14 +81,5 @@ describe('the egress proxy settings', () => {
     ['WEBHOOK_CA_FILE', '/nowhere/ca.pem'],
   ])('an invalid %s is rejected with an error that names the setting: %s', (name, value) => {
     expect(() => configOf({ [name]: value })).toThrow(new RegExp(`^${name}: `));
-  });
-
-  test('credentials of the built-in proxy have two parts', () => {
-    const read = (text: string) => readEgressProxyConfig(readSettings({ EGRESS_PROXY_CREDENTIALS: text }));
-    expect(read('rms:a:b').credentials?.({ info() {}, error() {} })).toBe('rms:a:b');
-    expect(read('').credentials).toBeUndefined();
-    for (const wrong of ['secret', ':secret', 'secret:']) {
-      expect(() => read(wrong)).toThrow('EGRESS_PROXY_CREDENTIALS: must have the form "user:password"');
-    }
   });
 });

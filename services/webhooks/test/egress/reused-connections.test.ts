@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer, TLSSocket } from 'node:tls';
-import { makeSecret, toSigningSecret } from '@rms/signature';
+import { makeSecret, toSigningSecret } from '@rms/base/signature';
 import { makeCertificates } from '@rms/testkit';
-import { send } from '../../src/delivery/attempt/send.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import type { OriginPools } from '../../src/egress/origin-pools.ts';
+import { send } from '../../src/engine/attempt/send.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';

@@ -7,28 +7,30 @@ import { join } from 'node:path';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { parseProxy } from '@rms/dial';
+import { parseProxy } from '@rms/net/dial';
+import { hostileTargets, hostileZone } from '@rms/net/egress/hostile-targets';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type Certificates,
+  type DnsServer,
   freePort,
   type LoopbackServer,
   listenOnLoopback,
   makeCertificates,
   type Program,
+  startDnsServer,
   startProgram,
+  startTrap,
+  type Trap,
   waitUntil,
 } from '@rms/testkit';
 import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
-import { type DnsServer, startDnsServer } from './dns-server.ts';
-import { hostileTargets, hostileZone } from './hostile-targets.ts';
-import { startTrap, type Trap } from './traps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-through-proxy-'));
-const main = fileURLToPath(new URL('../../src/egress-proxy-main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../../egress-proxy/src/main.ts', import.meta.url));
 const credentials = 'rms:p@ss';
 const zone = { ...hostileZone, 'hooks.example': { a: ['127.0.0.1'] }, 'other.example': { a: ['127.0.0.1'] } };
 

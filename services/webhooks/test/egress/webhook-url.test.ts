@@ -1,6 +1,6 @@
-import { parseProxy } from '@rms/dial';
+import { parseProxy } from '@rms/net/dial';
 import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
-import { checkWebhookUrl } from '../../src/subscription/webhook-url.ts';
+import { checkWebhookUrl } from '../../src/webhook/webhook-url.ts';
 
 const names: Record<string, string[]> = {
   'public.example': ['93.184.215.14'],

@@ -1,8 +1,8 @@
-import { createPool, migrate, type Pool } from '@rms/db';
-import { newId } from '@rms/ids';
+import { newId } from '@rms/base/ids';
+import { createPool, migrate, type Pool } from '@rms/postgres/db';
 import { type PostgresServer, startPostgres } from '@rms/testkit';
-import { readDeliveries } from '../../src/log/log-queries.ts';
-import { logPartitions } from '../../src/log/partitions.ts';
+import { readDeliveries } from '../../src/delivery/log-queries.ts';
+import { logPartitions } from '../../src/event/partitions.ts';
 import { migrations } from '../../src/migrations.ts';
 
 /** The pools of an instance with the default DATABASE_POOL_SIZE. */

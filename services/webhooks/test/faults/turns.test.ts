@@ -1,15 +1,15 @@
-import { createDatabaseTime } from '@rms/db';
-import { createLogger } from '@rms/logging';
-import { createMetrics } from '@rms/metrics';
-import type { Worker } from '@rms/service';
+import { createDatabaseTime } from '@rms/postgres/db';
+import { createLogger } from '@rms/runtime/logging';
+import { createMetrics } from '@rms/runtime/metrics';
+import type { Worker } from '@rms/runtime/service';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
-import { createDeliveryEngine } from '../../src/delivery/engine.ts';
-import type { Recording } from '../../src/delivery/store/record-queries.ts';
-import { createRecorder } from '../../src/delivery/store/recorder.ts';
-import { createDeferredFanOut } from '../../src/fan-out/deferred-fan-out.ts';
+import { createReplayer } from '../../src/delivery/replayer.ts';
+import { createDeliveryEngine } from '../../src/engine/engine.ts';
+import type { Recording } from '../../src/engine/record/record-queries.ts';
+import { createRecorder } from '../../src/engine/record/recorder.ts';
+import { createDeferredFanOut } from '../../src/event/deferred-fan-out.ts';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 import { createNoticeRelay } from '../../src/notices/notice-relay.ts';
-import { createReplayer } from '../../src/replay/replayer.ts';
 
 const pool = createEmptyPool();
 const log = createLogger({ name: 'webhooks', level: 'silent' });

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { createLogger } from '@rms/logging';
+import { noLatencies } from '@rms/reporting/usage';
+import { createLogger } from '@rms/runtime/logging';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
-import { noLatencies } from '@rms/usage';
 import { createAttemptTally } from '../../src/health/attempt-tally.ts';
 import { addAttemptCounts, type CountsAt, noCounts } from '../../src/health/count-queries.ts';
 import { errorClasses } from '../../src/health/error-class.ts';

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describeWith, startFrozenReceiver, watchDials } from '@rms/testkit';
+import { type DnsServer, describeWith, startDnsServer, startFrozenReceiver, watchDials } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
-import { type DnsServer, startDnsServer } from '../egress/dns-server.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {
   let dns: DnsServer;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createKafkaBus } from '@rms/bus';
-import { createLogger } from '@rms/logging';
+import { createLogger } from '@rms/runtime/logging';
 import { describeWith, type Receiver, startReceiver, type TestDatabase, testServer, waitUntil } from '@rms/testkit';
-import { failInserts } from '../fan-out/failing-inserts.ts';
+import { failInserts } from '../event/failing-inserts.ts';
 import {
   newEvent,
   newTenant,

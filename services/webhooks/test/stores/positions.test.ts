@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { migrations as audit } from '@rms/audit';
+import { newId } from '@rms/base/ids';
 import { createKafkaBus, eventRetentionMs } from '@rms/bus';
-import { createPool, migrate } from '@rms/db';
-import { newId } from '@rms/ids';
-import { createLogger } from '@rms/logging';
+import { migrations as audit } from '@rms/postgres/audit';
+import { createPool, migrate } from '@rms/postgres/db';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { createLogger } from '@rms/runtime/logging';
 import {
   describeWith,
   type FailoverPair,

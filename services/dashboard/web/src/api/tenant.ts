@@ -1,4 +1,4 @@
-import { may, type Permission, type Role } from '@rms/roles';
+import { may, type Permission, type Role } from '@rms/base/roles';
 import {
   keepPreviousData,
   type UseMutationResult,

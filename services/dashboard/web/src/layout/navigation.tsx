@@ -1,5 +1,4 @@
-import type { Permission } from '@rms/roles';
-import { may } from '@rms/roles';
+import { may, type Permission } from '@rms/base/roles';
 import { Link } from '@tanstack/react-router';
 import { useRole, useTenant } from '../api/tenant.ts';
 import { Icon, type IconName } from '../ui/icons.tsx';

@@ -78,7 +78,8 @@ export declare type RequestCounts = Message<"rms.alerts.v1.RequestCounts"> & {
   quotaRefused: bigint;
 
   /**
-   * Latency histogram of the responses: one count per upper bound of packages/usage, and one for longer durations.
+   * Latency histogram of the responses: one count per upper bound of @rms/reporting/usage, and one for longer
+   * durations.
    *
    * @generated from field: repeated int64 latencies = 10;
    */

@@ -230,7 +230,7 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
 
   /**
    * Why the delivery ended without being delivered: "retries_exhausted", "endpoint_gone", "webhook_disabled",
-   * "webhook_deleted", "expired", "event_erased" or "canceled" (packages/webhook-events). Empty: it has not ended, is
+   * "webhook_deleted", "expired", "event_erased" or "canceled" (@rms/base/webhook-events). Empty: it has not ended, is
    * delivered, or was ended by a release that did not record the reason.
    *
    * @generated from field: string end_reason = 16;

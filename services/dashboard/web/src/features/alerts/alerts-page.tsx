@@ -1,4 +1,4 @@
-import { alertRules } from '@rms/alert-rules';
+import { alertRules } from '@rms/base/alert-rules';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { IncidentDocument, RuleDocument, TestEmailDocument } from '../../../../src/documents/alert.ts';

@@ -1,4 +1,4 @@
-import { alertRules } from '@rms/alert-rules';
+import { alertRules } from '@rms/base/alert-rules';
 import { useState } from 'react';
 import type { RuleDocument } from '../../../../src/documents/alert.ts';
 import { useAccount } from '../../api/account.ts';

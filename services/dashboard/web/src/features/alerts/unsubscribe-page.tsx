@@ -1,4 +1,4 @@
-import { alertRules } from '@rms/alert-rules';
+import { alertRules } from '@rms/base/alert-rules';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';

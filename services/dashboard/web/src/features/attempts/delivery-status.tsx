@@ -1,5 +1,5 @@
 import type { AttemptSummary, Delivery } from '@rms/api';
-import { type EndReason, endReasons } from '@rms/webhook-events';
+import { type EndReason, endReasons } from '@rms/base/webhook-events';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 
 const states: Readonly<Record<Delivery['status'], readonly [Tone, string]>> = {

@@ -1,4 +1,4 @@
-import { changeText } from '@rms/audit/change-text';
+import { changeText } from '@rms/base/audit-change';
 import { type AuditEntry, changesOf } from './audit-queries.ts';
 
 /**

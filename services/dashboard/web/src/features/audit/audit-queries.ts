@@ -1,4 +1,4 @@
-import type { FieldChange } from '@rms/audit/change-text';
+import type { FieldChange } from '@rms/base/audit-change';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { type Tenant, tenantPath, useTenantQuery } from '../../api/tenant.ts';

@@ -1,4 +1,4 @@
-import { changedValueText } from '@rms/audit/change-text';
+import { changedValueText } from '@rms/base/audit-change';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTenant } from '../../api/tenant.ts';

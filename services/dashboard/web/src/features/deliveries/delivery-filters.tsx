@@ -1,4 +1,4 @@
-import { eventTypes } from '@rms/webhook-events';
+import { eventTypes } from '@rms/base/webhook-events';
 import { Link } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
 import { Choice, SelectField } from '../../ui/field.tsx';

@@ -1,4 +1,4 @@
-import { permissionToCreateKey } from '@rms/roles';
+import { permissionToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NewKeyDocument } from '../../../../src/documents/key.ts';

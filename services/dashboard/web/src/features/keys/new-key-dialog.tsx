@@ -1,4 +1,4 @@
-import { leastRoleFor, permissionToCreateKey } from '@rms/roles';
+import { leastRoleFor, permissionToCreateKey } from '@rms/base/roles';
 import { useState } from 'react';
 import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
 import { fieldError } from '../../api/client.ts';

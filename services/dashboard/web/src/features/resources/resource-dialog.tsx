@@ -1,4 +1,4 @@
-import { metadataLimits, resourceNameLength } from '@rms/api/rules';
+import { metadataLimits, resourceNameLength } from '@rms/base/value-rules';
 import { useState } from 'react';
 import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import { fieldError } from '../../api/client.ts';

@@ -1,4 +1,4 @@
-import { resourceNameLength } from '@rms/api/rules';
+import { resourceNameLength } from '@rms/base/value-rules';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay, useTenant } from '../../api/tenant.ts';

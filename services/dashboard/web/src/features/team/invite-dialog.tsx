@@ -1,4 +1,4 @@
-import { mayChangeRole, type Role, roles } from '@rms/roles';
+import { mayChangeRole, type Role, roles } from '@rms/base/roles';
 import type { NewInvitationDocument } from '../../../../src/documents/team.ts';
 import { fieldError } from '../../api/client.ts';
 import { useRole, useTenantChange } from '../../api/tenant.ts';

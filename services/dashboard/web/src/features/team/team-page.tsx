@@ -1,4 +1,4 @@
-import { mayChangeRole, type Role, roles } from '@rms/roles';
+import { mayChangeRole, type Role, roles } from '@rms/base/roles';
 import { useState } from 'react';
 import type { MemberDocument } from '../../../../src/documents/team.ts';
 import { useAccount } from '../../api/account.ts';

@@ -1,4 +1,4 @@
-import { type EventType, eventTypes } from '@rms/webhook-events';
+import { type EventType, eventTypes } from '@rms/base/webhook-events';
 import { Choice } from '../../ui/field.tsx';
 
 const eventDescriptions: Readonly<Record<EventType, string>> = {

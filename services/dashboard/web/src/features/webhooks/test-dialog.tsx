@@ -1,5 +1,5 @@
 import type { TestAttempt } from '@rms/api';
-import { receivedTypes, sampleEvent } from '@rms/webhook-events';
+import { receivedTypes, sampleEvent } from '@rms/base/webhook-events';
 import { useState } from 'react';
 import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';

@@ -1,7 +1,7 @@
-import curl from '@rms/signature/snippets/send.sh?raw';
-import Go from '@rms/signature/snippets/verify.go?raw';
-import Node from '@rms/signature/snippets/verify.mjs?raw';
-import Python from '@rms/signature/snippets/verify.py?raw';
+import curl from '@rms/base/signature/snippets/send.sh?raw';
+import Go from '@rms/base/signature/snippets/verify.go?raw';
+import Node from '@rms/base/signature/snippets/verify.mjs?raw';
+import Python from '@rms/base/signature/snippets/verify.py?raw';
 
 /** Code samples for the signatures of deliveries. */
 export const verificationCode = [

@@ -1,0 +1,2 @@
+export { changedValueText, changeText, namedText } from './change-text.ts';
+export { type FieldChange, type FieldValue, secretValue } from './field-change.ts';

@@ -1,0 +1,38 @@
+import { type Followed, followSecret, orSettingsError, type SettingName, type Settings } from '@rms/runtime/settings';
+import { createProxyChoice, type HttpProxy, type ProxyChoice, parseProxy } from './proxy-choice.ts';
+
+/** A setting that contains the URL of a proxy. */
+type ProxySetting = Extract<SettingName, 'WEBHOOK_PROXY_URL' | 'HTTPS_PROXY'>;
+
+/** Interval at which a file with the URL of a proxy is read again. */
+const refreshMs = 5_000;
+
+/**
+ * Returns the proxy of a setting with its current credentials; undefined if the setting is empty or "none". Throws
+ * {@link SettingsError} with the name of the setting.
+ */
+export function followProxy(settings: Settings, name: ProxySetting): Followed<HttpProxy> | undefined {
+  const first = settings[name];
+  if (first === '' || first === 'none') return undefined;
+  let latest = { url: first, proxy: orSettingsError(() => parseProxy(first), `${name}: `) };
+  const current = followSecret(settings, name, { check: (url) => void parseProxy(url), refreshMs });
+  return (log) => {
+    const url = current(log);
+    if (url !== latest.url) latest = { url, proxy: parseProxy(url) };
+    return latest.proxy;
+  };
+}
+
+/**
+ * Returns the proxy of calls that the installation itself makes to https destinations outside of its network:
+ * HTTPS_PROXY, except for destinations in NO_PROXY. Calls to http destinations are made directly. Throws
+ * {@link SettingsError}.
+ */
+export function followHttpsProxy(settings: Settings): Followed<ProxyChoice> {
+  const proxy = followProxy(settings, 'HTTPS_PROXY');
+  orSettingsError(() => createProxyChoice(undefined, settings.NO_PROXY), 'NO_PROXY: ');
+  return (log) => {
+    const choose = createProxyChoice(proxy && (() => proxy(log)), settings.NO_PROXY);
+    return (target) => (target.protocol === 'https:' ? choose(target) : undefined);
+  };
+}

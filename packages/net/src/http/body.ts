@@ -1,0 +1,130 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { RmsError } from '@rms/base/errors';
+import type { BodyBudget } from './body-budget.ts';
+import { expectsContinue } from './expectation.ts';
+import { parseMediaType } from './media-type.ts';
+import { shownText } from './shown-text.ts';
+
+/** Maximum size of a request body, unless the endpoint has a lower one. */
+const maxBodyKib = 256;
+const maxShownLength = 100;
+
+/** Media type of request bodies. */
+export const jsonType = 'application/json';
+/** U+FEFF in UTF-8. */
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+export interface BodyOptions {
+  /** Maximum size in KiB; default: 256. */
+  readonly limitKib?: number | undefined;
+  readonly budget: BodyBudget;
+  /** Network of the client, and the workspace if it is known. */
+  readonly owners: readonly string[];
+}
+
+/**
+ * Reads the body as JSON. Ignores a byte order mark at its start (RFC 8259, 8.1). Throws `unsupported_media_type`,
+ * `payload_too_large`, `invalid_request` or, beyond the budget, `service_unavailable`.
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { limitKib = maxBodyKib, budget, owners }: BodyOptions,
+): Promise<unknown> {
+  checkMediaType(request, response);
+  if (Number(request.headers['content-length'] ?? 0) > limitKib * 1024) throw tooLarge(limitKib);
+  if (expectsContinue(request)) response.writeContinue();
+  const bytes = await readBytes(request, { limitKib, budget, owners });
+  if (bytes.length === 0) throw refused('is empty; send a JSON object');
+  if (!isUtf8(bytes)) throw refused('is not UTF-8');
+  try {
+    const isMarked = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+    return JSON.parse(bytes.toString('utf8', isMarked ? byteOrderMark.length : 0));
+  } catch (cause) {
+    throw refused(`is not JSON${positionOf(cause as SyntaxError)}`, cause);
+  }
+}
+
+/**
+ * Refuses a body that is not JSON in UTF-8 or that is encoded. The headers of the response name what is accepted:
+ * Accept-Encoding only if the encoding is the reason (RFC 7694, 3), otherwise Accept, and Accept-Patch for PATCH
+ * (RFC 5789, 2.2).
+ */
+function checkMediaType({ headers, method }: IncomingMessage, response: ServerResponse): void {
+  const { 'content-type': type, 'content-encoding': encoding = '' } = headers;
+  if (encoding.split(',').some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()))) {
+    response.setHeader('Accept-Encoding', 'identity');
+    throw refusedType(`The request body must not be encoded; Content-Encoding is \`${shown(encoding)}\`.`);
+  }
+  if (type === jsonType) return;
+  const parsed = parseMediaType(type ?? '');
+  const charset = parsed?.parameters.get('charset') ?? 'utf-8';
+  if (parsed?.name === jsonType && /^utf-?8$/i.test(charset)) return;
+  response.setHeader('Accept', jsonType);
+  if (method === 'PATCH') response.setHeader('Accept-Patch', jsonType);
+  const found = type === undefined ? 'the request has no Content-Type' : `Content-Type is \`${shown(type)}\``;
+  throw refusedType(`The request body must be ${jsonType} in UTF-8; ${found}.`);
+}
+
+/**
+ * Returns ": syntax error at line 1, column 14" if JSON.parse names the position. The rest of its message quotes the
+ * body, which may contain secrets.
+ */
+function positionOf({ message }: SyntaxError): string {
+  if (message === 'Unexpected end of JSON input') return ': it is incomplete';
+  const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? [];
+  return line === undefined ? '' : `: syntax error at line ${line}, column ${column}`;
+}
+
+function shown(text: string): string {
+  return shownText(text, maxShownLength);
+}
+
+function refusedType(message: string): RmsError {
+  return new RmsError('unsupported_media_type', { message });
+}
+
+function readBytes(
+  request: IncomingMessage,
+  { limitKib, budget, owners }: BodyOptions & { limitKib: number },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    // Later data is read and discarded, so that the client can read the response.
+    const fail = (error: RmsError) => {
+      chunks.length = 0;
+      length = Number.POSITIVE_INFINITY;
+      budget.close(body);
+      reject(error);
+    };
+    const body = budget.open(owners, () => fail(tooManyBodies()));
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length === Number.POSITIVE_INFINITY) return;
+      if (length > limitKib * 1024) return fail(tooLarge(limitKib));
+      chunks.push(chunk);
+      budget.receive(body, chunk.length);
+    });
+    request.on('end', () => {
+      budget.close(body);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    request.on('error', () => fail(refused('ended early')));
+    request.on('close', () => budget.close(body));
+  });
+}
+
+function tooManyBodies(): RmsError {
+  const message = 'Too many request bodies are arriving slowly from this client. Send the request again.';
+  return new RmsError('service_unavailable', { message });
+}
+
+function tooLarge(limitKib: number): RmsError {
+  return new RmsError('payload_too_large', { message: `The request body has more than ${limitKib} KiB.` });
+}
+
+function refused(message: string, cause?: unknown): RmsError {
+  return new RmsError('invalid_request', { details: [{ field: 'body', message }], cause });
+}

@@ -1,0 +1,140 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type CidrList, networkOf, normalizeAddress } from '@rms/base/cidr';
+import type { Logger } from '@rms/runtime/logging';
+
+export interface ConnectionLimits {
+  /** Further connections are closed when they arrive. */
+  readonly maxConnections: number;
+  /** Further connections of a client network are closed when they arrive. 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
+  /** Their connections carry the requests of many clients. */
+  readonly trustedProxies: CidrList;
+  /** Maximum time that a response, or a part of it, may stay unread by the client. */
+  readonly unreadMs: number;
+  /** Interval of that check. */
+  readonly sweepMs: number;
+}
+
+export interface Connections {
+  /** Returns the response to the latest request of a connection. */
+  latestResponse(socket: Duplex): ServerResponse | undefined;
+  /** Number of open connections. */
+  count(): number;
+}
+
+interface Connection {
+  latest: ServerResponse | undefined;
+  unanswered: number;
+  /**
+   * Start of the period in which the write buffer was not empty, as performance.now() in milliseconds; 0: it is empty.
+   */
+  unreadSinceMs: number;
+}
+
+/** Maximum number of pipelined requests without a response. Real clients need far fewer. */
+const maxUnanswered = 100;
+const logDroppedEveryMs = 10_000;
+
+export interface ConnectionReports {
+  readonly log: Logger;
+  /** Called for every connection that is closed because of its number. */
+  readonly onRefused: (reason: 'too_many_connections' | 'too_many_of_address') => void;
+}
+
+/** Limits the resources of connections: their number, their unanswered requests and unread responses. */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  { log, onRefused }: ConnectionReports,
+): Connections {
+  const { maxConnections, maxConnectionsPerAddress } = limits;
+  const open = new Map<Duplex, Connection>();
+  server.maxConnections = maxConnections;
+  const logDropped = logSometimes(log);
+  server.on('drop', () => {
+    onRefused('too_many_connections');
+    logDropped('too many connections', { max_connections: maxConnections });
+  });
+  const addresses = new ClientAddresses(limits);
+  const logRefused = logSometimes(log);
+  server.on('connection', (socket: Socket) => {
+    const network = addresses.admit(socket);
+    if (network !== undefined) {
+      socket.destroy();
+      onRefused('too_many_of_address');
+      return logRefused('too many connections of an address', {
+        address: network,
+        max_connections_per_address: maxConnectionsPerAddress,
+      });
+    }
+    open.set(socket, { latest: undefined, unanswered: 0, unreadSinceMs: 0 });
+    socket.once('close', () => open.delete(socket));
+  });
+  const count = (response: ServerResponse) => {
+    const { socket } = response.req;
+    const connection = open.get(socket);
+    if (!connection) return;
+    connection.latest = response;
+    connection.unanswered += 1;
+    if (connection.unanswered > maxUnanswered) socket.destroy();
+    response.once('close', () => {
+      connection.unanswered -= 1;
+    });
+  };
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, (_request, response: ServerResponse) => count(response));
+  }
+  const sweep = setInterval(() => {
+    const nowMs = performance.now();
+    for (const [socket, connection] of open) {
+      if (socket.writableLength === 0) connection.unreadSinceMs = 0;
+      else if (connection.unreadSinceMs === 0) connection.unreadSinceMs = nowMs;
+      else if (nowMs - connection.unreadSinceMs > limits.unreadMs) socket.destroy();
+    }
+  }, limits.sweepMs).unref();
+  server.once('close', () => clearInterval(sweep));
+  return { latestResponse: (socket) => open.get(socket)?.latest, count: () => open.size };
+}
+
+/** Counts the connections of client networks. */
+class ClientAddresses {
+  readonly #max: number;
+  readonly #trustedProxies: CidrList;
+  readonly #open = new Map<string, number>();
+
+  constructor({ maxConnectionsPerAddress, trustedProxies }: ConnectionLimits) {
+    this.#max = maxConnectionsPerAddress;
+    this.#trustedProxies = trustedProxies;
+  }
+
+  /** Counts a connection until it closes. Returns the network of the client instead if it has too many. */
+  admit(socket: Socket): string | undefined {
+    const address = normalizeAddress(socket.remoteAddress ?? '');
+    if (this.#max === 0 || address === undefined || this.#trustedProxies.has(address)) return undefined;
+    const network = networkOf(address);
+    const open = this.#open.get(network) ?? 0;
+    if (open >= this.#max) return network;
+    this.#open.set(network, open + 1);
+    socket.once('close', () => {
+      const rest = (this.#open.get(network) ?? 0) - 1;
+      if (rest > 0) this.#open.set(network, rest);
+      else this.#open.delete(network);
+    });
+    return undefined;
+  }
+}
+
+/** Returns a function that logs its first call immediately, then at most one line every ten seconds. */
+function logSometimes(log: Logger): (message: string, fields: object) => void {
+  let dropped = 0;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  return (message, fields) => {
+    dropped += 1;
+    if (performance.now() - loggedAtMs < logDroppedEveryMs) return;
+    loggedAtMs = performance.now();
+    log.warn({ dropped, ...fields }, message);
+    dropped = 0;
+  };
+}

@@ -1,0 +1,183 @@
+import type { FieldChange } from '@rms/base/audit-change';
+import { firstId, idTime, newId } from '@rms/base/ids';
+import type { Environment } from '@rms/base/tenant';
+import type { PageStart, Queryable } from '../db/index.ts';
+import { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
+import { harmlessDetails, harmlessName } from './field-changes.ts';
+import { takeAuditPace } from './pace.ts';
+
+/**
+ * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
+ * at all. Skips entries with an empty list of changes: the request changed nothing. Throws `rate_limit_exceeded` if the
+ * workspace makes audited changes too fast.
+ * @param options.isPaced the caller has called takeAuditPace() for these entries
+ * @param options.always runs the statement even without entries, so that its duration does not tell whether there are any
+ */
+export async function appendAudit(
+  tx: Queryable,
+  origin: AuditOrigin,
+  given: readonly NewAuditEntry[],
+  { isPaced = false, always = false }: { readonly isPaced?: boolean; readonly always?: boolean } = {},
+): Promise<void> {
+  const appended = given.filter(({ changes }) => changes === undefined || changes.length > 0);
+  if (appended.length === 0 && !always) return;
+  if (!isPaced) await takeAuditPace(tx, origin, appended);
+  const entries = appended.map(({ workspaceId, environment, action, target, changes, details }) => ({
+    workspace_id: workspaceId,
+    environment: environment ?? '',
+    id: newId('aud'),
+    action,
+    target_id: target.id,
+    target_name: harmlessName(target.name),
+    changes: changes ?? [],
+    details: harmlessDetails(details ?? {}),
+  }));
+  await tx.query(
+    `insert into audit.entries (workspace_id, environment, id, actor, actor_name, address, request_id, action, target_id,
+                                target_name, changes, details)
+     select workspace_id, environment, id, $2, $3, $4, $5, action, target_id, target_name, changes, details
+       from jsonb_to_recordset($1) as entry (
+              workspace_id text, environment text, id text, action text, target_id text, target_name text,
+              changes jsonb, details jsonb
+            )`,
+    [JSON.stringify(entries), actorOf(origin), harmlessName(origin.actorName), origin.clientAddress, origin.requestId],
+  );
+}
+
+/** Filter of a list; unset or empty fields match everything. */
+export interface AuditFilter {
+  readonly workspaceId: string;
+  readonly targetId: string;
+  /** Any of these targets. */
+  readonly targetIds?: readonly string[];
+  /** An exact action ("key.created"), or a prefix that ends with a dot ("key."). */
+  readonly action: string;
+  /** Matches entries of this environment, and entries that concern both. */
+  readonly environment?: Environment | undefined;
+  /** Leaves out the entries that concern both environments. */
+  readonly ownEnvironmentOnly?: boolean;
+  readonly actor?: string;
+  /** Only entries of this request, which must have an ID that this service has created. */
+  readonly requestId?: string;
+  readonly since: Date | undefined;
+  /** Exclusive. */
+  readonly until?: Date | undefined;
+  readonly start: PageStart | undefined;
+  readonly limit: number;
+}
+
+interface EntryRow {
+  workspace_id: string;
+  environment: '' | Environment;
+  id: string;
+  created_at: Date;
+  actor: string;
+  actor_name: string;
+  address: string;
+  request_id: string;
+  action: string;
+  target_id: string;
+  target_name: string;
+  changes: FieldChange[];
+  details: Record<string, unknown>;
+}
+
+/** Maximum number of entries that a list reads. Bounds the cost of a filter that few entries match. */
+const maxRowsRead = 10_000;
+
+/** An entry is written while its request runs. Margins for differences between clocks. */
+const beforeRequestMs = 60_000;
+const afterRequestMs = 3_600_000;
+
+/** Returns bounds of the IDs of the entries of a request: the first, and the first that is too late. */
+function boundsOf(requestId: string): [first: string | null, end: string | null] {
+  if (requestId === '') return [null, null];
+  const atMs = idTime(requestId);
+  return [firstId('aud', atMs - beforeRequestMs), firstId('aud', atMs + afterRequestMs)];
+}
+
+/**
+ * Selects the entries of a workspace and of targets after or before an entry; uses parameters 1 to 6. Callers append
+ * their row limits as subqueries: the planner does not know the values of subqueries, so it reads the index in order
+ * instead of sorting the log.
+ */
+function inOrder(start: PageStart | undefined): string {
+  const backwards = start?.direction === 'before';
+  return `
+         from audit.entries
+        where workspace_id = $1
+          and ($2 = '' or target_id = $2)
+          and (cardinality($3::text[]) = 0 or target_id = any($3))
+          and ($4::text is null or id ${backwards ? '>' : '<'} $4)
+          and ($5::text is null or id >= $5)
+          and ($6::text is null or id < $6)
+        order by id ${backwards ? 'asc' : 'desc'}`;
+}
+
+/**
+ * Lists entries, newest first. A list of fewer than `limit` entries is complete only if {@link lastAuditRead} returns
+ * undefined in the same snapshot.
+ */
+export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditEntry[]> {
+  const { workspaceId, targetId, targetIds = [], action, environment, actor, since, until, start, limit } = filter;
+  const { requestId = '' } = filter;
+  const backwards = start?.direction === 'before';
+  const result = await db.query<EntryRow>(
+    `select * from (
+       select workspace_id, environment, id, created_at, actor, actor_name, address, request_id,
+              -- Earlier versions wrote 'cancelled'.
+              case action when 'replay.cancelled' then 'replay.canceled' else action end as action,
+              target_id, target_name, changes, details
+         ${inOrder(start)} limit (select ${maxRowsRead})
+     ) as read
+      where ($7 = '' or action = $7 or (right($7, 1) = '.' and starts_with(action, $7)))
+        and ($8::timestamptz is null or created_at >= $8)
+        and ($9::timestamptz is null or created_at < $9)
+        and ($10 = '' or environment in ($10, ''))
+        and (not $13::boolean or environment <> '')
+        and ($11 = '' or actor = $11)
+        and ($14 = '' or request_id = $14)
+      order by id ${backwards ? 'asc' : 'desc'} limit $12`,
+    [
+      ...[workspaceId, targetId, targetIds, start?.keys[0] ?? null, ...boundsOf(requestId)],
+      ...[
+        action,
+        since ?? null,
+        until ?? null,
+        environment ?? '',
+        actor ?? '',
+        limit,
+        filter.ownEnvironmentOnly ?? false,
+        requestId,
+      ],
+    ],
+  );
+  const rows = backwards ? result.rows.reverse() : result.rows;
+  return rows.map((row) => ({
+    workspaceId: row.workspace_id,
+    environment: row.environment === '' ? undefined : row.environment,
+    id: row.id,
+    createdAt: row.created_at,
+    actor: row.actor,
+    actorName: row.actor_name,
+    address: row.address,
+    requestId: row.request_id,
+    action: row.action,
+    targetId: row.target_id,
+    targetName: row.target_name,
+    changes: row.changes,
+    details: row.details,
+  }));
+}
+
+/** Returns the ID of the last entry that {@link listAudit} reads; undefined if it reads all entries. */
+export async function lastAuditRead(
+  db: Queryable,
+  { workspaceId, targetId, targetIds = [], requestId = '', start }: AuditFilter,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id ${inOrder(start)} offset (select ${maxRowsRead - 1}) limit 1`,
+    [workspaceId, targetId, targetIds, start?.keys[0] ?? null, ...boundsOf(requestId)],
+  );
+  return rows[0]?.id;
+}

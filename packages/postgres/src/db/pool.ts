@@ -1,0 +1,102 @@
+import { type Current, currentOf, type TlsFiles } from '@rms/runtime/settings';
+import pg from 'pg';
+import { connectionOptions } from './connection-options.ts';
+import { dialingClient } from './dialing-client.ts';
+import { endWithCall } from './end-with-call.ts';
+import { keepOnPrimary } from './primary.ts';
+import type { Pool } from './queryable.ts';
+import { shareConnections } from './share-connections.ts';
+import { traceQueries } from './trace-queries.ts';
+
+export interface PoolOptions {
+  /** See {@link connectionOptions} for its `sslmode`. */
+  readonly url: Current<string>;
+  /** With a CA, connections use TLS and the server's host name is verified. */
+  readonly tls?: Current<TlsFiles>;
+  /** Maximum number of connections. */
+  readonly max: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Role that each session assumes; unset: the role of the login. */
+  readonly role?: string | undefined;
+  /** 'kept' is for statements that find all rows by key; default: 'each'. See {@link sessionOptions}. */
+  readonly plans?: 'each' | 'kept' | undefined;
+  /** Maximum time until a call has a connection; default: 3 s. */
+  readonly connectTimeoutMs?: number;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+const defaultConnectTimeoutMs = 3_000;
+const statementTimeoutMs = 10_000;
+/** Ends a statement on the client side if the server disappears without closing the connection. */
+const responseTimeoutMs = 12_000;
+/** Ends transactions of a hanging process, which releases their locks. */
+const idleInTransactionTimeoutMs = 30_000;
+/**
+ * Each connection is a server process of 3 MB or more, so connections opened during a burst are closed soon afterwards.
+ */
+const idleTimeoutMs = 10_000;
+
+/**
+ * Settings on which this code depends, and which a server, a database or a role can set differently: the text forms of
+ * values and literals, and the isolation level.
+ */
+const fixedOptions = [
+  '-c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=1 -c array_nulls=on',
+  '-c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed',
+].join(' ');
+
+/**
+ * Planner settings of a session:
+ * - 'each': every execution is planned for the current state of the tables. A plan cached while a table was empty would
+ *   scan the whole table after it has grown. Statements are small and batched, so planning is cheap; JIT compilation
+ *   never pays off.
+ * - 'kept': a statement is planned once and can only use indexes, so that the plan is right for any table size. Use it
+ *   for statements that always find their rows by key and take longer to plan than to execute.
+ */
+const sessionOptions = {
+  each: '-c plan_cache_mode=force_custom_plan -c jit=off',
+  kept: [
+    '-c plan_cache_mode=force_generic_plan -c jit=off -c enable_seqscan=off -c enable_bitmapscan=off',
+    '-c enable_hashjoin=off -c enable_mergejoin=off',
+  ].join(' '),
+};
+
+/**
+ * Creates a pool with timeouts for statements and connection attempts, so that no caller hangs when the database is
+ * unreachable. `bigint` values are returned as text because they may exceed a number; `timestamptz` as Date.
+ */
+export function createPool(options: PoolOptions): Pool {
+  const { url, tls = {}, max, applicationName, role, plans = 'each', log } = options;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
+  const session = [fixedOptions, sessionOptions[plans], ...(role === undefined ? [] : [`-c role=${role}`])].join(' ');
+  const connection = () => connectionOptions(currentOf(url), currentOf(tls), session);
+  // Invalid options end the start.
+  connection();
+  const pool = new pg.Pool({
+    // Each connection uses the current password, CA and client certificate.
+    Client: dialingClient(connection, connectTimeoutMs),
+    max,
+    application_name: applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: responseTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    keepAlive: true,
+    // Send a statement immediately, even if the previous statement on the same connection has no response yet.
+    pipeline: true,
+  });
+  // At the next query, the pool replaces an idle connection that has failed. An ended pool does not wait for the
+  // connections that it is closing.
+  pool.on('error', (err) => {
+    if (!pool.ending) log.warn({ err, database_pool: applicationName }, 'an idle database connection failed');
+  });
+  // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  keepOnPrimary(pool, { name: applicationName, timeoutMs: connectTimeoutMs, log });
+  traceQueries(pool, currentOf(url));
+  endWithCall(pool);
+  shareConnections(pool, { max, waitMs: connectTimeoutMs });
+  return pool;
+}

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { inCall } from '@rms/async';
+import { RmsError } from '@rms/base/errors';
+import type { SealContext, SecretBox } from '@rms/base/secrets';
+import type { Tenant } from '@rms/base/tenant';
+import { idempotencyKeyProblem } from '@rms/base/value-rules';
+import { inTransaction, type Pool, type Queryable } from '../db/index.ts';
+import {
+  claimKey,
+  type IdempotencyRef,
+  type IdempotencySchema,
+  readResponse,
+  releaseKey,
+  storeResponse,
+} from './idempotency-queries.ts';
+
+/** A request that may have an Idempotency-Key. */
+export interface IdempotentRequest {
+  /** Called only if there is a key. */
+  tenant(): Tenant;
+  /**
+   * Separates the keys of the endpoints of a service. Empty for the creation of webhooks, whose keys are stored as the
+   * client sent them.
+   */
+  readonly operation: string;
+  /** Empty: the client sent none. */
+  readonly key: string;
+  /** Content that a repetition of the request must also have. Compared as JSON. */
+  readonly content: unknown;
+}
+
+/** The result of a request that may have been made before. */
+export interface Outcome<Desc extends DescMessage> {
+  readonly response: MessageShape<Desc>;
+  /** Whether this is the stored response of an earlier request. */
+  readonly replayed: boolean;
+}
+
+/** Runs in the transaction that claims the key. */
+type Perform<State> = (tx: Queryable) => Promise<State>;
+
+/**
+ * Makes requests with an Idempotency-Key take effect once. Responses are stored for 24 hours, encrypted. Both methods
+ * throw `invalid_request` for an invalid key, and `idempotency_key_reused` if the key belongs to a request with other
+ * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also name the
+ * caller that may see it, and the handler must remove the secret for others.
+ */
+export interface Idempotency {
+  /** Runs `perform` and stores its response in one transaction. */
+  once<Desc extends DescMessage>(
+    request: IdempotentRequest,
+    desc: Desc,
+    perform: Perform<MessageInitShape<Desc>>,
+  ): Promise<Outcome<Desc>>;
+  /**
+   * Runs `prepare` in a transaction, then `act` without one, for effects such as an HTTP call. A repetition during
+   * `act` throws `conflict`. If `act` throws, the key is released; if the process dies, the key expires after a minute.
+   * `act` does not end with the call (packages/async, `CallScope`).
+   */
+  onceAround<Desc extends DescMessage, State>(
+    request: IdempotentRequest,
+    desc: Desc,
+    steps: { prepare: Perform<State>; act(state: State): Promise<MessageInitShape<Desc>> },
+  ): Promise<Outcome<Desc>>;
+}
+
+const storedSeconds = 24 * 3_600;
+/** Longer than any `act` takes. */
+const claimedSeconds = 60;
+
+/** Thrown to roll back if the key is already taken. */
+class KeyTaken extends Error {}
+
+/**
+ * Creates the store of a service.
+ * @param contextOf binds an encrypted response to its record
+ */
+export function createIdempotency(parts: {
+  pool: Pool;
+  box: SecretBox;
+  schema: IdempotencySchema;
+  contextOf: (ref: IdempotencyRef) => SealContext;
+}): Idempotency {
+  const { pool, box, schema, contextOf } = parts;
+  const seal = (bytes: Uint8Array, ref: IdempotencyRef) => box.seal(bytes, contextOf(ref));
+  const claimOf = async (tx: Queryable, ref: IdempotencyRef, fingerprint: Buffer, seconds: number) => {
+    const answer = seal(new Uint8Array(), ref);
+    if (!(await claimKey(tx, schema, ref, { fingerprint, answer }, seconds))) throw new KeyTaken();
+    return { ...ref, claim: answer };
+  };
+
+  /** Returns the result of `run`, or the stored response if the key is taken. */
+  async function orStored<Desc extends DescMessage>(
+    { ref, fingerprint }: { ref: IdempotencyRef; fingerprint: Buffer },
+    desc: Desc,
+    run: () => Promise<MessageInitShape<Desc>>,
+  ): Promise<Outcome<Desc>> {
+    try {
+      return { response: create(desc, await run()), replayed: false };
+    } catch (error) {
+      if (!(error instanceof KeyTaken)) throw error;
+    }
+    const stored = await readResponse(pool, schema, ref);
+    // The record has expired or was released in the meantime.
+    if (!stored) throw new RmsError('conflict');
+    if (!stored.fingerprint.equals(fingerprint)) throw new RmsError('idempotency_key_reused');
+    const bytes = box.open(stored.answer, contextOf(ref));
+    if (bytes.length === 0) {
+      throw new RmsError('conflict', { message: 'The first request with this Idempotency-Key is still in progress.' });
+    }
+    return { response: fromBinary(desc, bytes), replayed: true };
+  }
+
+  return {
+    async once(request, desc, perform) {
+      if (request.key === '') return { response: create(desc, await inTransaction(pool, perform)), replayed: false };
+      const { ref, fingerprint } = recordOf(request);
+      return orStored({ ref, fingerprint }, desc, () =>
+        inTransaction(pool, async (tx) => {
+          const claimed = await claimOf(tx, ref, fingerprint, storedSeconds);
+          const response = create(desc, await perform(tx));
+          await storeResponse(tx, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
+          return response;
+        }),
+      );
+    },
+
+    async onceAround(request, desc, { prepare, act }) {
+      if (request.key === '') {
+        return { response: create(desc, await act(await inTransaction(pool, prepare))), replayed: false };
+      }
+      const { ref, fingerprint } = recordOf(request);
+      return orStored({ ref, fingerprint }, desc, async () => {
+        const { claimed, state } = await inTransaction(pool, async (tx) => {
+          const claimed = await claimOf(tx, ref, fingerprint, claimedSeconds);
+          return { claimed, state: await prepare(tx) };
+        });
+        // Does not end with the call: a repetition must find the outcome, and must not repeat the effect.
+        return inCall(undefined, async () => {
+          try {
+            const response = create(desc, await act(state));
+            await storeResponse(pool, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
+            return response;
+          } catch (error) {
+            await releaseKey(pool, schema, claimed);
+            throw error;
+          }
+        });
+      });
+    },
+  };
+}
+
+/** Returns the primary key and fingerprint of a request's record. Throws `invalid_request` if its key is invalid. */
+function recordOf({ tenant, operation, key, content }: IdempotentRequest) {
+  const message = idempotencyKeyProblem(key);
+  if (message !== undefined) {
+    throw new RmsError('invalid_request', { details: [{ field: 'Idempotency-Key', message }] });
+  }
+  const { workspaceId, environment } = tenant();
+  const stored = operation === '' ? key : sha256([workspaceId, environment, operation, key]).toString('hex');
+  const ref: IdempotencyRef = { workspaceId, environment, key: stored };
+  return { ref, fingerprint: sha256(content) };
+}
+
+function sha256(content: unknown): Buffer {
+  return createHash('sha256').update(JSON.stringify(content)).digest();
+}

@@ -1,0 +1,69 @@
+import {
+  attribute,
+  endSpans,
+  isTracing,
+  parseTraceContext,
+  type Span,
+  spanKind,
+  startSpan,
+  type TraceContext,
+  traceContextOf,
+} from '@rms/async/tracing';
+import type { PendingEvent } from './relay-queries.ts';
+
+/** Spans for publishing events, each in the trace of the request that caused the event. */
+export interface ProducerSpans {
+  /** Returns the trace context for the event's record. */
+  contextOf(event: PendingEvent): TraceContext;
+  /** Ends all spans. Later calls have no effect. */
+  end(error?: unknown): void;
+}
+
+const withoutSpans: ProducerSpans = { contextOf: storedContextOf, end() {} };
+
+/** Starts a span per traced event, in the trace of the request that caused the event. */
+export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
+  if (!isTracing()) return withoutSpans;
+  const spans = new Map<PendingEvent, Span>();
+  for (const event of events) {
+    const parent = parseTraceContext(storedContextOf(event));
+    const span =
+      parent && startSpan({ ...stepOf(topic), attributes: attributesOf(topic, event, events.length) }, parent);
+    if (span) spans.set(event, span);
+  }
+  return {
+    contextOf(event) {
+      const span = spans.get(event);
+      return span ? traceContextOf(span.spanContext()) : storedContextOf(event);
+    },
+    end(error) {
+      endSpans([...spans.values()], error);
+      spans.clear();
+    },
+  };
+}
+
+function storedContextOf({ traceparent, tracestate }: PendingEvent): TraceContext {
+  return { traceparent, tracestate: tracestate ?? '' };
+}
+
+function stepOf(topic: string) {
+  return { name: `send ${topic}`, kind: spanKind.producer };
+}
+
+function attributesOf(topic: string, event: PendingEvent, batchSize: number) {
+  return {
+    [attribute.messagingSystem]: 'kafka',
+    [attribute.messagingOperation]: 'send',
+    [attribute.messagingOperationType]: 'send',
+    [attribute.messagingDestination]: topic,
+    [attribute.messagingPartition]: `${event.partition}`,
+    [attribute.messagingKey]: event.record_key,
+    [attribute.batchSize]: batchSize,
+    [attribute.requestId]: event.request_id,
+    [attribute.workspaceId]: event.workspace_id,
+    [attribute.environment]: event.environment,
+    [attribute.eventId]: event.event_id,
+    [attribute.eventType]: event.event_type,
+  };
+}

@@ -1,0 +1,123 @@
+import { abortableDelay, coalesce, type WakeableSleep, waitAtMost } from '@rms/async';
+import type { TraceContext } from '@rms/async/tracing';
+import type { BusRecord, EventBus } from '@rms/bus';
+import type { Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import { startProducerSpans } from './producer-spans.ts';
+import type { RelayMetrics } from './relay-metrics.ts';
+import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
+
+const firstRetryMs = 200;
+const maxRetryMs = 5_000;
+
+interface PublisherParts {
+  readonly pool: Pool;
+  readonly bus: EventBus;
+  readonly topic: string;
+  readonly partitions: number;
+  readonly log: Logger;
+  readonly metrics: Pick<RelayMetrics, 'published' | 'failed'>;
+  /** Woken when a partition becomes idle. */
+  readonly sleeper: Pick<WakeableSleep, 'wake'>;
+  /** Partitions to read again. */
+  readonly due: Set<number>;
+}
+
+/**
+ * Creates a publisher, which sends one batch per partition at a time, partitions concurrently, and deletes acknowledged
+ * events.
+ */
+export function createPublisher({ pool, bus, topic, partitions, log, metrics, sleeper, due }: PublisherParts) {
+  const busy = new Map<number, Promise<void>>();
+  /** Delays before the next attempt, of partitions whose last batch failed. */
+  const retries = new Map<number, number>();
+  const cut = new AbortController();
+  // Combines batches that are acknowledged at about the same time into one DELETE.
+  const forget = coalesce(
+    async (batches: (readonly PendingEvent[])[]) => {
+      await deletePublished(pool, batches.flat());
+      return batches.map(() => undefined);
+    },
+    { maxBatch: partitions },
+  );
+
+  const publishOne = async (partition: number, events: readonly PendingEvent[]) => {
+    let more = true;
+    const readAtMs = performance.now();
+    const spans = startProducerSpans(topic, events);
+    try {
+      const records = events.map((event) => toRecord(event, spans.contextOf(event)));
+      await bus.publish({ topic, partition, records }, cut.signal);
+      spans.end();
+      metrics.published(events, performance.now() - readAtMs);
+      await forget(events);
+      retries.delete(partition);
+      more = isFull(events);
+    } catch (err) {
+      spans.end(err);
+      if (cut.signal.aborted) return;
+      metrics.failed();
+      log.warn({ err, partition, events: events.length }, 'publishing events failed; retrying');
+      const retryMs = retries.get(partition) ?? firstRetryMs;
+      retries.set(partition, Math.min(2 * retryMs, maxRetryMs));
+      await abortableDelay(retryMs, cut.signal);
+    } finally {
+      busy.delete(partition);
+      if (more) due.add(partition);
+      sleeper.wake();
+    }
+  };
+
+  return {
+    isBusy: (partition: number) => busy.has(partition),
+    /** Resolves when all batches are deleted or scheduled for a retry, at the latest after `maxMs`. */
+    async publish(pending: readonly PendingEvent[], maxMs: number) {
+      const round = [...byPartition(pending)].map(([partition, events]) => {
+        const published = publishOne(partition, events);
+        busy.set(partition, published);
+        return published;
+      });
+      await waitAtMost(Promise.all(round), maxMs);
+    },
+    /** Aborts all batches in flight. */
+    abort: (reason: unknown) => cut.abort(reason),
+    /** Waits for batches in flight, then aborts them after `maxMs`. */
+    async drain(maxMs: number) {
+      const timer = setTimeout(() => cut.abort(new Error('the relay has stopped')), maxMs);
+      await Promise.all(busy.values());
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Returns whether the limits of a batch may have excluded events. */
+function isFull(events: readonly PendingEvent[]): boolean {
+  const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
+  return events.length >= batchLimits.rows || bytes >= batchLimits.bytes;
+}
+
+function byPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[]> {
+  const groups = new Map<number, PendingEvent[]>();
+  for (const event of events) {
+    const group = groups.get(event.partition);
+    if (group) group.push(event);
+    else groups.set(event.partition, [event]);
+  }
+  return groups;
+}
+
+function toRecord(event: PendingEvent, { traceparent, tracestate }: TraceContext): BusRecord {
+  return {
+    key: event.record_key,
+    value: event.payload,
+    headers: {
+      'event-id': event.event_id,
+      'event-type': event.event_type,
+      'workspace-id': event.workspace_id,
+      environment: event.environment,
+      'x-request-id': event.request_id,
+      ...(traceparent ? { traceparent } : {}),
+      ...(tracestate ? { tracestate } : {}),
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import { coalesce, createWakeableSleep } from '@rms/async';
+import type { EventBus } from '@rms/bus';
+import { connectionLifetimeSeconds, openSession, type Pool, type PoolClient } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Metrics } from '@rms/runtime/metrics';
+import type { Worker, WorkerHealth } from '@rms/runtime/service';
+import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
+import { balanceClaims } from './partition-claims.ts';
+import { createPublisher } from './publish-partition.ts';
+import { createRelayMetrics } from './relay-metrics.ts';
+import { notifyRelays, oldestAgeSeconds, readPending, repartition, walkIndexOnly } from './relay-queries.ts';
+import { createStallWatch } from './stall-watch.ts';
+
+export interface RelayOptions {
+  /** The relay keeps one of its connections while it runs. */
+  readonly pool: Pool;
+  readonly bus: EventBus;
+  readonly topic: string;
+  /** Number of partitions of the topic. */
+  readonly partitions: number;
+  readonly log: Logger;
+  /** Registry for the relay's metrics. */
+  readonly metrics: Metrics;
+  /** Interval of polling without a notification. */
+  readonly pollMs?: number;
+  /** Interval at which the relay checks whether other relays have started or stopped. */
+  readonly balanceMs?: number;
+  /** Interval at which the relay checks that its session sees the rows that other sessions see. */
+  readonly stallCheckMs?: number;
+  /** Age of a row that the relay does not see, at which the relay fails. */
+  readonly stallSeconds?: number;
+}
+
+/** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
+export interface Relay extends Worker {
+  /**
+   * Call this after a commit that appended events of these partitions. It wakes this relay, and the others by NOTIFY
+   * unless this relay holds all of the partitions. (NOTIFY serializes commits, so it is avoided where possible.)
+   */
+  committed(partitions: Iterable<number>): void;
+  /** Returns whether this relay holds the partition now. */
+  owns(partition: number): boolean;
+  /** Returns the age of the oldest unpublished event, in seconds. */
+  lagSeconds(): Promise<number>;
+}
+
+/**
+ * Maximum time to wait for a round of batches, one per partition. Waiting lets concurrent commits form fuller batches;
+ * the limit keeps a stuck partition from delaying the others.
+ */
+const roundMs = 25;
+/** Maximum time at shutdown for batches in flight. */
+const drainMs = 5_000;
+
+/**
+ * Creates the relay worker. States of a partition that the relay holds:
+ *
+ *   idle ──woken, or polled──► due ──read──► publishing ──acknowledged──► deleted ──► idle, or due if more rows exist
+ *                               ▲                └──failed, after a delay──┐
+ *                               └──────────────────────────────────────────┘
+ *
+ * The next read skips partitions that are publishing, so that a stuck partition does not delay the others. The relay
+ * deletes rows instead of advancing a cursor, so the next read finds a row that commits late (docs/adr/0005).
+ */
+export function createRelay(options: RelayOptions): Relay {
+  const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
+  const { stallCheckMs = 5_000, stallSeconds = 30 } = options;
+  const owned = new Set<number>();
+  const metrics = createRelayMetrics(options.metrics, { pool, owned });
+  const stalls = createStallWatch({ pool, owned, everyMs: stallCheckMs, stallSeconds });
+  const due = new Set<number>();
+  const sleeper = createWakeableSleep();
+  const wake = (touched: Iterable<number>) => {
+    for (const partition of touched) due.add(partition);
+    sleeper.wake();
+  };
+  const notify = coalesce(async (touched: (readonly number[])[]) => {
+    await notifyRelays(pool, [...new Set(touched.flat())]);
+    return touched.map(() => undefined);
+  });
+
+  const run = async (signal: AbortSignal, health?: WorkerHealth) => {
+    while (!signal.aborted) await runSession(signal, health);
+  };
+
+  /** Relays with one session, until the signal aborts or the session has reached its maximum age. */
+  const runSession = async (signal: AbortSignal, health?: WorkerHealth) => {
+    const connection = await openSession(pool);
+    const broken = new AbortController();
+    const onBroken = (error?: Error) =>
+      broken.abort(error ?? new Error('the database connection of the relay was lost'));
+    connection.on('error', onBroken);
+    connection.on('end', onBroken);
+    const onStop = () => sleeper.wake();
+    signal.addEventListener('abort', onStop);
+    try {
+      await relayUntil(signal, broken, connection, health);
+    } finally {
+      signal.removeEventListener('abort', onStop);
+      owned.clear();
+      // Closing the connection releases the claims.
+      connection.release(true);
+    }
+    if (!signal.aborted && broken.signal.aborted) throw broken.signal.reason;
+  };
+
+  const relayUntil = async (
+    stop: AbortSignal,
+    broken: AbortController,
+    connection: PoolClient,
+    health: WorkerHealth | undefined,
+  ) => {
+    const replaceAtMs = performance.now() + connectionLifetimeSeconds() * 1000;
+    let balanceAtMs = 0;
+    let pollAtMs = 0;
+    connection.on('notification', ({ payload }) => {
+      if (payload) return wake(payload.split(',').map(Number));
+      balanceAtMs = 0;
+      sleeper.wake();
+    });
+    await connection.query(`listen ${channel}`);
+    await joinRelays(connection);
+    const moved = await repartition(connection, partitions);
+    if (moved > 0) log.warn({ events: moved, partitions }, 'EVENT_PARTITIONS was reduced; unpublished events moved');
+    await walkIndexOnly(connection);
+    const publisher = createPublisher({ ...options, metrics, sleeper, due });
+    broken.signal.addEventListener('abort', () => publisher.abort(broken.signal.reason), { once: true });
+    const isIdle = (partition: number) => !due.has(partition) && !publisher.isBusy(partition);
+
+    try {
+      while (!stop.aborted && !broken.signal.aborted) {
+        const now = performance.now();
+        if (now >= replaceAtMs) break;
+        if (now >= balanceAtMs) {
+          balanceAtMs = now + balanceMs;
+          const before = new Set(owned);
+          await balanceClaims(connection, owned, { partitions, isBusy: publisher.isBusy });
+          if (!stalls.stalled) health?.working();
+          void stalls.check(isIdle).then((stall) => {
+            if (!stall) return;
+            metrics.failed();
+            broken.abort(stall);
+            sleeper.wake();
+          });
+          for (const partition of owned) if (!before.has(partition)) due.add(partition);
+        }
+        if (now >= pollAtMs) {
+          pollAtMs = now + pollMs;
+          for (const partition of owned) due.add(partition);
+        }
+        const ready = [...due].filter((partition) => owned.has(partition) && !publisher.isBusy(partition));
+        if (ready.length === 0) {
+          await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken.signal);
+          continue;
+        }
+        for (const partition of ready) due.delete(partition);
+        const pending = await readPending(connection, ready);
+        if (stop.aborted || broken.signal.aborted) break;
+        await publisher.publish(pending, roundMs);
+      }
+    } catch (error) {
+      publisher.abort(error);
+      throw error;
+    } finally {
+      await publisher.drain(drainMs);
+    }
+    if (!broken.signal.aborted) await leaveRelays(connection);
+  };
+
+  return {
+    name: 'outbox-relay',
+    run,
+    committed(touched) {
+      const all = [...touched];
+      wake(all);
+      const elsewhere = all.filter((partition) => !owned.has(partition));
+      if (elsewhere.length === 0) return;
+      notify(elsewhere).catch((err: unknown) => log.debug({ err }, 'could not notify other relays; they poll instead'));
+    },
+    owns: (partition) => owned.has(partition),
+    lagSeconds: () => oldestAgeSeconds(pool),
+  };
+}

@@ -1,0 +1,26 @@
+import type { Tenant } from '@rms/base/tenant';
+import type { EndReason } from '@rms/base/webhook-events';
+import type { Queryable } from '@rms/postgres/db';
+
+/** A number of deliveries of a webhook that ended without an attempt. */
+export interface EndCount extends Tenant {
+  readonly webhookId: string;
+  readonly reason: EndReason;
+  readonly deliveries: number;
+}
+
+/** Takes up to `limit` counts that an `endStatement` has stored. Each count is returned to one instance. */
+export async function takeEndCounts(db: Queryable, limit: number): Promise<EndCount[]> {
+  const { rows } = await db.query<EndCount>({
+    name: 'take-end-counts',
+    text: `
+      delete from webhooks.end_counts as c
+       using (select workspace_id, environment, id from webhooks.end_counts
+               order by workspace_id, environment, id limit $1 for update skip locked) as taken
+       where c.workspace_id = taken.workspace_id and c.environment = taken.environment and c.id = taken.id
+      returning c.workspace_id as "workspaceId", c.environment, c.webhook_id as "webhookId", c.reason,
+                c.deliveries::float8 as deliveries`,
+    values: [limit],
+  });
+  return rows;
+}

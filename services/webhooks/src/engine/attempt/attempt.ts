@@ -1,0 +1,110 @@
+import { isUtf8 } from 'node:buffer';
+import type { ConnectTimes } from '../../egress/connection-times.ts';
+
+export type HeaderPair = readonly [name: string, value: string];
+
+/**
+ * Time spent in each step of an attempt, in milliseconds. The connect steps are 0 if the connection was already open.
+ */
+interface Timings extends ConnectTimes {
+  /** From sending the request to the first byte of the response; undefined if there was no response. */
+  readonly firstByte: number | undefined;
+}
+
+/** Result of an attempt. */
+export interface AttemptResult {
+  readonly startedAt: Date;
+  /** The status of the response, even if the response is incomplete; 0 if no status arrived. */
+  readonly statusCode: number;
+  /** Empty if delivered. "status: …" if a complete response has another status than 200. */
+  readonly error: string;
+  readonly durationMs: number;
+  readonly timings: Timings;
+  /** The dialed address; undefined if none was dialed, or if an egress proxy did not report it. */
+  readonly address: string | undefined;
+  readonly requestHeaders: readonly HeaderPair[];
+  readonly responseHeaders: readonly HeaderPair[];
+  /** The first 16 KiB. */
+  readonly responseBody: Buffer;
+  /** The delay requested by a 429 or 503 response. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** An attempt as stored in the log, as JSON. */
+export interface LoggedAttempt {
+  /** Starts at 1 within a delivery. */
+  readonly number: number;
+  /** ISO 8601. */
+  readonly at: string;
+  /** 0 if no status arrived. */
+  readonly status_code: number;
+  /** Empty if delivered; otherwise an error class, ": " and a text. */
+  readonly error: string;
+  readonly duration_ms: number;
+  readonly dns_ms?: number;
+  readonly connect_ms?: number;
+  readonly tls_ms?: number;
+  readonly first_byte_ms?: number;
+  readonly address?: string;
+  /** URL of the request; undefined for older attempts. */
+  readonly url?: string;
+  readonly request_headers?: readonly HeaderPair[];
+  readonly response_headers?: readonly HeaderPair[];
+  /** The response body, if it is text. */
+  readonly response_body?: string;
+  /** The response body in base64, if it is not text. */
+  readonly response_bytes?: string;
+}
+
+/** Maximum length of a logged error, in characters. */
+const errorLimit = 500;
+
+/** Converts a result to a log entry without the number, which the database assigns. */
+export function toLoggedAttempt(result: AttemptResult): Omit<LoggedAttempt, 'number'> {
+  const { timings, address, responseBody } = result;
+  return {
+    at: result.startedAt.toISOString(),
+    status_code: result.statusCode,
+    error: result.error.slice(0, errorLimit),
+    duration_ms: result.durationMs,
+    dns_ms: timings.dns,
+    connect_ms: timings.connect,
+    tls_ms: timings.tls,
+    ...(timings.firstByte === undefined ? {} : { first_byte_ms: timings.firstByte }),
+    ...(address === undefined ? {} : { address }),
+    request_headers: result.requestHeaders,
+    response_headers: result.responseHeaders,
+    ...bodyOf(responseBody),
+  };
+}
+
+/**
+ * Serializes an attempt for PostgreSQL's JSON type, which rejects NUL and lone surrogates. Texts from endpoints may
+ * contain NUL, and truncation may produce lone surrogates. One rejected value would fail the whole statement.
+ */
+export function toAttemptJson(result: AttemptResult, url: string): string {
+  return JSON.stringify({ ...toLoggedAttempt(result), url }, (_, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
+  );
+}
+
+/** Stores a body with NUL or invalid UTF-8 as base64, because PostgreSQL's JSON type rejects them. */
+function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_bytes'> {
+  if (body.length === 0) return {};
+  const end = completeText(body);
+  if (isUtf8(body.subarray(0, end)) && !body.includes(0)) return { response_body: body.toString('utf8', 0, end) };
+  return { response_bytes: body.toString('base64') };
+}
+
+/** Returns the end of the last complete character, because truncation may have split one. */
+function completeText(body: Buffer): number {
+  for (let back = 1; back <= Math.min(3, body.length); back += 1) {
+    const byte = body[body.length - back] as number;
+    if (byte < 0x80) return body.length;
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return length > back ? body.length - back : body.length;
+    }
+  }
+  return body.length;
+}

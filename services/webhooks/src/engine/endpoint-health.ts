@@ -1,0 +1,101 @@
+import { WorkspaceCache } from '@rms/base/tenant';
+import type { Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { DeliveryJob } from './attempt/job.ts';
+import type { Settlement } from './attempt/settle.ts';
+import type { Endings } from './record/endings.ts';
+import { disableWebhook, type HealthNote, setHealth } from './record/endpoint-health-queries.ts';
+import { batchFairly } from './record/fair-batches.ts';
+
+const webhooksKept = 10_000;
+const batches = { maxBatch: 200, maxBytes: Number.POSITIVE_INFINITY, maxInFlight: 2 };
+/**
+ * Time after which the health is written again, because another instance, or an owner who enables the webhook, may have
+ * changed it.
+ */
+const knownForMs = 60_000;
+
+/**
+ * Tracks since when endpoints have been failing, and disables webhooks whose endpoint responds with 410 Gone or has
+ * failed for too long. Every response except 200 counts as a failure here, even if it closes the circuit. The time is
+ * checked when
+ *
+ * - a delivery has used up its retries, or
+ * - an attempt fails and the circuit is open, because an open circuit postpones retries for as long as it is open.
+ *
+ * It is not checked after other failures, so that a webhook with few events is not judged by a single one.
+ */
+export interface EndpointHealth {
+  /**
+   * Updates the health after an attempt was recorded. Never rejects: a failed update is repeated after the next
+   * attempt.
+   * @param isOpen whether the circuit was open during the attempt
+   */
+  note(job: DeliveryJob, settlement: Settlement, isOpen: boolean): Promise<void>;
+}
+
+export interface EndpointHealthParts {
+  readonly pool: Pool;
+  readonly endings: Pick<Endings, 'inTurn'>;
+  readonly log: Logger;
+  /** Applies to failing endpoints, not to the status 410 Gone. 0 means never. */
+  readonly disableAfterHours: number;
+  /** Clock in milliseconds. Defaults to performance.now(). */
+  readonly now?: () => number;
+}
+
+export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth {
+  const { pool, endings, log, disableAfterHours, now } = parts;
+  /**
+   * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
+   * `disableAfterHours`. Only changes are written.
+   */
+  const known = new WorkspaceCache<'no' | 'yes' | 'overdue'>({
+    max: webhooksKept,
+    ttlMs: knownForMs,
+    ...(now ? { nowMs: now } : {}),
+  });
+
+  /**
+   * Many endpoints may start to fail at the same time, so notes are batched. The batches of a workspace run one after
+   * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts wait
+   * for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
+   */
+  const write = batchFairly(
+    async (notes: HealthNote[]) => {
+      const overdue = await setHealth(pool, notes, disableAfterHours);
+      return notes.map(({ ref }) => overdue.has(ref.webhookId));
+    },
+    { laneOf: ({ ref }) => ref.workspaceId, bytesOf: () => 1, ...batches },
+  );
+
+  const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
+    const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
+    const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
+    if (await endings.inTurn(job.workspaceId, () => disableWebhook(pool, job, cause))) {
+      log.warn({ ...fields, reason }, 'webhook disabled');
+    }
+  };
+
+  const noteAttempt = async (job: DeliveryJob, { status, endReason }: Settlement, isOpen: boolean) => {
+    const failing = status !== 'delivered';
+    const before = known.get(job.webhookId);
+    if (before === undefined || (before !== 'no') !== failing) {
+      const overdue = await write({ ref: job, failing });
+      known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : 'yes') : 'no');
+    }
+    const isOverdue = isOpen && known.get(job.webhookId) === 'overdue';
+    if (endReason === 'endpoint_gone') await disable(job, 'gone');
+    else if ((status === 'failed' && disableAfterHours > 0) || isOverdue) await disable(job, 'failing');
+  };
+
+  return {
+    note: (job, settlement, isOpen) =>
+      noteAttempt(job, settlement, isOpen).catch((err: unknown) =>
+        log.warn(
+          { err, webhook_id: job.webhookId, request_id: job.requestId },
+          'could not update the health of a webhook',
+        ),
+      ),
+  };
+}

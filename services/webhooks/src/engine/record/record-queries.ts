@@ -1,0 +1,174 @@
+import type { Queryable } from '@rms/postgres/db';
+import { type AttemptResult, toAttemptJson } from '../attempt/attempt.ts';
+import type { DeliveryJob } from '../attempt/job.ts';
+import type { Settlement } from '../attempt/settle.ts';
+import { isDelivery } from '../lease/delivery-key.ts';
+import { freed, logged } from './end-queries.ts';
+
+/** An attempt to record. */
+export interface Recording {
+  readonly job: DeliveryJob;
+  readonly result: AttemptResult;
+  readonly settlement: Settlement;
+}
+
+/** Effects of recorded attempts on their deliveries and on deliveries that waited for them. */
+export interface Recorded {
+  /**
+   * Webhooks with deliveries that became due, because a redelivery was requested or because their predecessors in the
+   * lane ended.
+   */
+  readonly freed: string[];
+  /**
+   * IDs of the deliveries that a last, failed attempt did not end: they had ended for another reason, for example a
+   * cancellation, or continue because of a redelivery or another lease.
+   */
+  readonly notEnded: ReadonlySet<string>;
+}
+
+/**
+ * Records attempts and their consequences. Each statement contains at most one attempt per delivery. A delivery that
+ * has ended moves from the queue to the log. An attempt with an outdated lease is logged but has no other effect,
+ * unless it was successful: then the delivery counts as delivered. Recording an attempt a second time has no effect. If
+ * a redelivery was requested during an attempt that failed, the delivery leaves its lane and becomes due.
+ */
+export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<Recorded> {
+  const freed = new Set<string>();
+  const notEnded = new Set<string>();
+  let rest = recordings;
+  while (rest.length > 0) {
+    const batch = new Map<string, Recording>();
+    const again: Recording[] = [];
+    for (const recording of rest) {
+      if (batch.has(recording.job.id)) again.push(recording);
+      else batch.set(recording.job.id, recording);
+    }
+    // All transactions lock deliveries in ID order, so that they cannot deadlock.
+    const inOrder = [...batch.values()].sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
+    const rows = await recordOneEach(db, inOrder);
+    const decided = new Set(rows.flatMap(({ id, effect }) => (effect === 'due' ? [] : id)));
+    const late = inOrder.filter(({ job }) => !decided.has(job.id));
+    if (late.length > 0) for (const id of await recordLate(db, late)) notEnded.add(id);
+    for (const { id, webhookId, effect } of rows) {
+      if (effect === 'due') freed.add(webhookId);
+      if (effect === 'retried') notEnded.add(id);
+    }
+    rest = again;
+  }
+  return { freed: [...freed], notEnded };
+}
+
+const doneRows = `
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[], $7::float8[],
+                             $8::integer[], $9::text[])
+            as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries, end_reason)`;
+const sameDelivery = isDelivery('done');
+/** For the log, whose partitions are found by equality. */
+const sameLogged = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
+/** False if an earlier execution of the statement was committed although its connection broke. */
+const isNew = 'not d.attempts @> jsonb_build_array(done.attempt)';
+/** The columns that contain the attempts, and their values after the attempt is added. */
+const recorded = 'attempts, attempt_count, last_attempt';
+const withAttempt = 'select added.* from webhooks.add_attempt(d.attempts, done.attempt) as added';
+
+/** A delivery that its attempt ended, a delivery that will be attempted again, or a delivery that became due. */
+interface RecordedRow {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly effect: 'ended' | 'retried' | 'due';
+}
+
+/** Returns the deliveries whose attempts had an effect, and the deliveries that became due as a result. */
+async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<RecordedRow[]> {
+  const { rows } = await db.query<RecordedRow>({
+    name: 'deliveries-record',
+    text: `
+      with done as (${doneRows}
+      ), ended as (
+        delete from webhooks.deliveries as d using done
+         where ${sameDelivery} and ${isNew}
+           and (done.status = 'delivered'
+                or (done.status = 'failed' and d.lease = done.lease and not d.redelivery_requested))
+        returning d.*, done.status, done.end_reason, webhooks.add_attempt(d.attempts, done.attempt) as all_attempts
+      ), retried as (
+        update webhooks.deliveries as d
+           set (${recorded}) = (${withAttempt}), leased_until = null, redelivery_requested = false,
+               ordered = d.ordered and not d.redelivery_requested,
+               tries = case when d.redelivery_requested then 0 else done.tries end,
+               due_at = case when d.redelivery_requested then now()
+                             else now() + done.due_in_ms * interval '1 millisecond' end
+          from done
+         where ${sameDelivery} and d.lease = done.lease and ${isNew}
+           and (done.status = 'pending' or (done.status = 'failed' and d.redelivery_requested))
+        returning d.id, d.webhook_id, d.due_at <= now() as is_due
+      ), logged as (${logged('status', 'end_reason', '(all_attempts).*, redeliveries')}
+      ), freed as (${freed}
+        returning d.id, d.webhook_id
+      )
+      select id, webhook_id as "webhookId", 'ended' as effect from ended
+       union all select id, webhook_id, 'retried' from retried
+       union all select id, webhook_id, 'due' from retried where is_due
+       union all select id, webhook_id, 'due' from freed`,
+    values: [...valuesOf(recordings), recordings.map(({ settlement }) => settlement.endReason ?? null)],
+  });
+  return rows;
+}
+
+/**
+ * Logs attempts with an outdated lease. A successful attempt still makes the delivery `delivered`, even if the log has
+ * another status. Returns the IDs of the deliveries that the attempt did not end.
+ */
+async function recordLate(db: Queryable, recordings: readonly Recording[]): Promise<string[]> {
+  const values = valuesOf(recordings).slice(0, 6);
+  const late = `
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[])
+            as done (workspace_id, environment, id, lease, attempt, status)`;
+  const { rows } = await db.query<{ id: string }>({
+    name: 'deliveries-record-late',
+    text: `
+      with done as (${late}
+      ), in_progress as (
+        update webhooks.deliveries as d set (${recorded}) = (${withAttempt}) from done
+         where ${sameDelivery} and ${isNew}
+        returning d.id
+      ), ended as (
+        update webhooks.delivery_log as d
+           set (${recorded}) = (${withAttempt}),
+               status = case when done.status = 'delivered' then 'delivered' else d.status end,
+               end_reason = case when done.status = 'delivered' then null else d.end_reason end
+          from done where ${sameLogged} and ${isNew}
+        returning d.id, d.status
+      )
+      select id from in_progress union all select id from ended where status <> 'delivered'`,
+    values,
+  });
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Postpones a delivery whose last attempt PostgreSQL cannot store. The attempt counts toward this round. The delay
+ * doubles with each such attempt, from two minutes to a day, so that the endpoint is called rarely.
+ */
+export async function postponeUnrecorded(db: Queryable, { job }: Recording): Promise<void> {
+  await db.query({
+    name: 'deliveries-postpone-unrecorded',
+    text: `
+      update webhooks.deliveries
+         set tries = $5, leased_until = null, due_at = now() + least(1440, 2 ^ least($5, 11)) * interval '1 minute'
+       where workspace_id = $1 and environment = $2 and id = $3 and lease = $4`,
+    values: [job.workspaceId, job.environment, job.id, job.lease, job.tries + 1],
+  });
+}
+
+function valuesOf(recordings: readonly Recording[]): unknown[] {
+  return [
+    recordings.map(({ job }) => job.workspaceId),
+    recordings.map(({ job }) => job.environment),
+    recordings.map(({ job }) => job.id),
+    recordings.map(({ job }) => job.lease),
+    recordings.map(({ job, result }) => toAttemptJson(result, job.endpoint.url)),
+    recordings.map(({ settlement }) => settlement.status),
+    recordings.map(({ settlement }) => settlement.dueInMs ?? null),
+    recordings.map(({ job }) => job.tries + 1),
+  ];
+}

@@ -1,0 +1,266 @@
+import { outsideSpans } from '@rms/async/tracing';
+import { idTime } from '@rms/base/ids';
+import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
+import { type DatabaseTime, isRefusal, type Pool, translatePgError } from '@rms/postgres/db';
+import type { DeliveryEngine } from '../engine/engine.ts';
+import type { WebhooksMetrics } from '../metrics.ts';
+import type { Arrival } from './arrival.ts';
+import { createCooldowns } from './cooldowns.ts';
+import { filterParked } from './dead-letter-queries.ts';
+import type { DeferredFanOut } from './deferred-fan-out.ts';
+import { fanOut } from './fan-out-queries.ts';
+import type { FeedWatchers } from './feed-watchers.ts';
+import type { HandledRange } from './position-queries.ts';
+
+export interface EventStoreParts {
+  readonly pool: Pool;
+  /** The topic of the events. */
+  readonly topic: string;
+  readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
+  readonly watchers: Pick<FeedWatchers, 'wake'>;
+  readonly deferred: Pick<DeferredFanOut, 'wake'>;
+  readonly time: Pick<DatabaseTime, 'nowMs'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  /** Clock of the pauses, in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** The result of storing events, by ID. */
+export interface Stored {
+  /** Events that PostgreSQL rejected. They can never be stored. */
+  readonly refused: Map<string, Error>;
+  /** Events whose records must be parked: their tenant has parked records, or has failed for too long. */
+  readonly parked: Map<string, unknown>;
+  /** Events that must be stored again later. */
+  readonly failed: Map<string, unknown>;
+  /** Partitions whose stored position is before their range. Their events were not stored. */
+  readonly behind: Set<number>;
+  /** Whether the positions have advanced. */
+  isAdvanced: boolean;
+}
+
+/** What happens to the events of a tenant that are not stored, and why. */
+interface Outcome {
+  readonly outcome: 'parked' | 'failed';
+  readonly cause: unknown;
+}
+
+interface Progress extends Stored {
+  /** The ranges of the events, which do not advance. */
+  readonly ranges: readonly HandledRange[];
+  /** The tenants with events that are not stored. */
+  readonly tenants: Map<string, Outcome>;
+}
+
+/**
+ * After a tenant's events have failed for this long, its records are parked, and the other records of its partitions are
+ * processed. Longer than most locks and restarts, shorter than the time that the in-process bus waits for a batch.
+ */
+const parkAfterMs = 10_000;
+const othersFirst: Outcome = { outcome: 'failed', cause: new Error('other tenants are stored first') };
+const followsParked: Outcome = { outcome: 'parked', cause: new Error('earlier records of the tenant are parked') };
+
+/** Maximum number of events per statement. */
+export const eventsPerStatement = 500;
+/** Time after which no further statement of a tenant that is stored alone starts. */
+const aloneMs = 5_000;
+
+/**
+ * Creates a function that stores events, each at most once. If a statement fails, its tenants are stored one by one,
+ * with all their events deferred, so that a tenant that cannot be stored does not affect the others. Such a tenant is
+ * retried after the others, with growing pauses and smaller statements, so that a statement that exceeds its time limit
+ * has less to do in the next try. If it still fails after {@link parkAfterMs}, its records are to be parked, and all later
+ * records of the tenant until those are stored.
+ */
+export function createEventStore({ pool, topic, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
+  /** Tenants that could not be stored. */
+  const cooldowns = createCooldowns(now);
+
+  const storeAll = async (
+    arrivals: readonly Arrival[],
+    defer: boolean,
+    ranges: readonly HandledRange[],
+    progress: Progress,
+  ): Promise<void> => {
+    const {
+      jobs,
+      due,
+      behind,
+      parked,
+      deferred: later,
+    } = await fanOut(pool, arrivals, {
+      freeCapacity: engine.freeCapacity(),
+      defer,
+      handled: { topic, ranges },
+    });
+    for (const partition of behind) progress.behind.add(partition);
+    const stored = withoutParked(arrivals, parked, progress);
+    progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
+    const nowMs = time.nowMs();
+    const isLater = new Set(later);
+    for (const { event } of stored) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
+    outsideSpans(() => {
+      engine.deliver(jobs);
+      watchers.wake(stored.map(({ event }) => event));
+      if (due.length > 0) engine.wakeFor(due);
+      if (later.length > 0) deferred.wake();
+    });
+  };
+
+  /** Stores the events that PostgreSQL accepts. A rejected batch is bisected until a single rejected event is found. */
+  const storeSome = async (
+    arrivals: readonly Arrival[],
+    defer: boolean,
+    progress: Progress,
+    ranges = progress.ranges,
+  ): Promise<void> => {
+    try {
+      await storeAll(arrivals, defer, ranges, progress);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const [first] = arrivals;
+      if (arrivals.length === 1 && first) {
+        progress.refused.set(first.event.id, error as Error);
+        return;
+      }
+      const half = Math.ceil(arrivals.length / 2);
+      await storeSome(arrivals.slice(0, half), defer, progress);
+      await storeSome(arrivals.slice(half), defer, progress);
+    }
+  };
+
+  /** Stores and defers the events of a tenant, in statements that are halved with each of its failures. */
+  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, progress: Progress) => {
+    const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
+    let rest = arrivals;
+    try {
+      for (; rest.length > 0; rest = rest.slice(size)) {
+        if (performance.now() >= endsAtMs) return setAside(rest, othersFirst, progress);
+        await storeSome(rest.slice(0, size), true, progress);
+      }
+      cooldowns.end(tenant);
+    } catch (error) {
+      if (isUnavailable(error)) return setAside(rest, { outcome: 'failed', cause: error }, progress);
+      cooldowns.begin(tenant, error);
+      setAside(rest, outcomeOf(tenant, error), progress);
+    }
+  };
+
+  const outcomeOf = (tenant: string, cause: unknown): Outcome => ({
+    outcome: cooldowns.failingMs(tenant) >= parkAfterMs ? 'parked' : 'failed',
+    cause,
+  });
+
+  const storeTenants = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
+    const endsAtMs = performance.now() + aloneMs;
+    for (const [tenant, own] of byTenant(arrivals)) {
+      const cause = cooldowns.causeOf(tenant);
+      if (cause === undefined) await storeAlone(tenant, own, endsAtMs, progress);
+      else setAside(own, outcomeOf(tenant, cause), progress);
+    }
+  };
+
+  /** Stores events of tenants that have failed, except those that have parked records. */
+  const storeRetried = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
+    if (arrivals.length === 0) return;
+    const tenants = arrivals.map(({ event: { workspaceId, environment } }) => ({
+      workspaceId,
+      environment: fromEnvironmentMessage(environment),
+    }));
+    let parked: readonly Tenant[];
+    try {
+      parked = await filterParked(pool, tenants);
+    } catch (cause) {
+      return setAside(arrivals, { outcome: 'failed', cause }, progress);
+    }
+    await storeTenants(withoutParked(arrivals, parked, progress), progress);
+  };
+
+  /**
+   * @param ranges the ranges of the arrivals, at most one per partition. Those that may advance do so with the last
+   * statement, unless an event is refused, parked or fails.
+   */
+  return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {
+    const progress: Progress = {
+      refused: new Map(),
+      parked: new Map(),
+      failed: new Map(),
+      behind: new Set(),
+      isAdvanced: false,
+      ranges: ranges.map(({ range }) => ({ range, advances: false })),
+      tenants: new Map(),
+    };
+    const isRetried = (arrival: Arrival) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
+    const retried = arrivals.filter(isRetried);
+    const others = retried.length === 0 ? arrivals : arrivals.filter((arrival) => !isRetried(arrival));
+    const chunks = chunksOf(others, eventsPerStatement);
+    for (const [i, chunk] of chunks.entries()) {
+      const some = withoutOvertaking(chunk, progress);
+      if (some.length === 0) continue;
+      const isLast = i === chunks.length - 1 && retried.length === 0;
+      const advances = isLast && progress.refused.size === 0 && progress.tenants.size === 0;
+      try {
+        await storeSome(some, false, progress, advances ? ranges : progress.ranges);
+      } catch (error) {
+        // Without the database, no tenant can be stored.
+        if (isUnavailable(error)) setAside(some, { outcome: 'failed', cause: error }, progress);
+        else await storeTenants(some, progress);
+      }
+    }
+    await storeRetried(retried, progress);
+    return progress;
+  };
+}
+
+function isUnavailable(error: unknown): boolean {
+  return translatePgError(error).code === 'service_unavailable';
+}
+
+function setAside(arrivals: readonly Arrival[], outcome: Outcome, progress: Progress): void {
+  for (const arrival of arrivals) {
+    progress[outcome.outcome].set(arrival.event.id, outcome.cause);
+    progress.tenants.set(tenantOf(arrival), outcome);
+  }
+}
+
+/** Sets the events of tenants aside that have unstored events, which must be stored first. Returns the other events. */
+function withoutOvertaking(arrivals: readonly Arrival[], progress: Progress): readonly Arrival[] {
+  if (progress.tenants.size === 0) return arrivals;
+  return arrivals.filter((arrival) => {
+    const outcome = progress.tenants.get(tenantOf(arrival));
+    if (outcome) setAside([arrival], outcome, progress);
+    return outcome === undefined;
+  });
+}
+
+/** Sets the events of tenants with parked records aside. Returns the other events. */
+function withoutParked(
+  arrivals: readonly Arrival[],
+  parked: readonly Tenant[],
+  progress: Progress,
+): readonly Arrival[] {
+  if (parked.length === 0) return arrivals;
+  const names = new Set(parked.map(({ workspaceId, environment }) => `${workspaceId} ${environment}`));
+  const isParked = (arrival: Arrival) => names.has(tenantOf(arrival));
+  setAside(arrivals.filter(isParked), followsParked, progress);
+  return arrivals.filter((arrival) => !isParked(arrival));
+}
+
+function tenantOf({ event }: Arrival): string {
+  return `${event.workspaceId} ${fromEnvironmentMessage(event.environment)}`;
+}
+
+function byTenant(arrivals: readonly Arrival[]): Map<string, Arrival[]> {
+  const tenants = new Map<string, Arrival[]>();
+  for (const arrival of arrivals) {
+    const own = tenants.get(tenantOf(arrival));
+    if (own) own.push(arrival);
+    else tenants.set(tenantOf(arrival), [arrival]);
+  }
+  return tenants;
+}
+
+function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}

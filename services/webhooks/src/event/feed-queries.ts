@@ -1,0 +1,143 @@
+import { RmsError } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
+import { feedEnd } from './feed-end.ts';
+import { firstWithin, pageBytes } from './page-bytes.ts';
+
+/** An event in the feed of its tenant. */
+export interface FeedEvent {
+  readonly position: bigint;
+  readonly id: string;
+  readonly type: string;
+  readonly requestId: string;
+  /** Empty after erasure. */
+  readonly body: Buffer;
+}
+
+/** A page of a feed, with the range of the feed at the same moment. */
+export interface FeedPage {
+  readonly events: FeedEvent[];
+  /** Position of the first retained event; 0 if no event is retained. */
+  readonly oldest: bigint;
+  /** Position of the last event ever stored, even if it is no longer retained; 0 if there was none. */
+  readonly newest: bigint;
+}
+
+interface FeedRow {
+  oldest: string;
+  newest: string;
+  /** Null if there is no event after the requested position. */
+  position: string | null;
+  id: string;
+  type: string;
+  request_id: string;
+  body: Buffer | null;
+}
+
+export interface FeedReading {
+  readonly after: bigint;
+  /** Maximum number of events. */
+  readonly limit: number;
+  /** Maximum size of all bodies but the last one; {@link pageBytes} if undefined. */
+  readonly bytes?: number | undefined;
+}
+
+/**
+ * Reads the events after a position, in feed order, and the ends of the feed. A page has fewer than `limit` events if
+ * their bodies would be too large together. Positions are gapless within an epoch, so that a reader can detect a loss. Uses one
+ * statement, so that the ends and the events are consistent.
+ */
+export async function readFeed(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  { after, limit, bytes = pageBytes }: FeedReading,
+): Promise<FeedPage> {
+  const page = `
+                select position, id, type, request_id, body from webhooks.events
+                 where workspace_id = $1 and environment = $2 and position > $3
+                 order by position limit $4`;
+  const { rows } = await db.query<FeedRow>({
+    name: 'feed',
+    text: `
+      select ends.oldest, ends.newest, e.position, e.id, e.type, e.request_id, e.body
+        from (
+          select coalesce((select position from webhooks.events
+                            where workspace_id = $1 and environment = $2 order by position limit 1), 0) as oldest,
+                 coalesce((select ${feedEnd('f')} from webhooks.feeds as f
+                            where workspace_id = $1 and environment = $2), 0) as newest
+        ) as ends
+        left join (${firstWithin(page, 'position', '$5')}
+        ) as e on true
+       order by e.position`,
+    values: [workspaceId, environment, after, limit, bytes],
+  });
+  const [first] = rows;
+  return {
+    events: rows.flatMap(({ position, id, type: eventType, request_id: requestId, body }) =>
+      position === null
+        ? []
+        : [{ position: BigInt(position), id, type: eventType, requestId, body: body ?? Buffer.alloc(0) }],
+    ),
+    oldest: BigInt(first?.oldest ?? 0),
+    newest: BigInt(first?.newest ?? 0),
+  };
+}
+
+/**
+ * Throws `invalid_request` if the feed has not reached `after`. Such a position belongs to another feed, or to a state of
+ * the database that was lost. A reader that continued from it would wait silently and miss events.
+ */
+export function checkReached(after: bigint, { newest }: FeedPage): void {
+  if (after <= newest) return;
+  const message = `is beyond the newest event, whose sequence is ${newest}`;
+  throw new RmsError('invalid_request', { details: [{ field: 'after', message }] });
+}
+
+/** Reads an event of a feed; undefined if it is not stored. */
+export async function readFeedEvent(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  id: string,
+): Promise<FeedEvent | undefined> {
+  const { rows } = await db.query<{ position: string; type: string; request_id: string; body: Buffer | null }>({
+    name: 'feed-event',
+    text: `
+      select position, type, request_id, body from webhooks.events
+       where workspace_id = $1 and environment = $2 and id = $3`,
+    values: [workspaceId, environment, id],
+  });
+  const [row] = rows;
+  return (
+    row && {
+      position: BigInt(row.position),
+      id,
+      type: row.type,
+      requestId: row.request_id,
+      body: row.body ?? Buffer.alloc(0),
+    }
+  );
+}
+
+/** Returns the position of the last event of a feed; 0 if there was none. */
+export async function readNewestPosition(db: Queryable, { workspaceId, environment }: Tenant): Promise<bigint> {
+  const { rows } = await db.query<{ last_position: string }>({
+    name: 'feed-newest',
+    text: `select ${feedEnd('f')} as last_position from webhooks.feeds as f where workspace_id = $1 and environment = $2`,
+    values: [workspaceId, environment],
+  });
+  return BigInt(rows[0]?.last_position ?? 0);
+}
+
+/** Reads the delivered parts of an event; undefined if it is no longer retained. */
+export async function readEvent(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  id: string,
+): Promise<{ readonly traceparent: string; readonly body: Buffer | null } | undefined> {
+  const { rows } = await db.query<{ traceparent: string; body: Buffer | null }>({
+    name: 'event-by-id',
+    text: 'select traceparent, body from webhooks.events where workspace_id = $1 and environment = $2 and id = $3',
+    values: [workspaceId, environment, id],
+  });
+  return rows[0];
+}

@@ -1,0 +1,149 @@
+import { createWakeableSleep } from '@rms/async';
+import { idTime } from '@rms/base/ids';
+import { type DatabaseTime, inTransaction, isRefusal, type Pool } from '@rms/postgres/db';
+import type { Logger } from '@rms/runtime/logging';
+import type { Worker } from '@rms/runtime/service';
+import type { DeliveryEngine } from '../engine/engine.ts';
+import type { Arrival } from './arrival.ts';
+import { createCooldowns } from './cooldowns.ts';
+import {
+  deleteLetters,
+  type LetterTenant,
+  letterTenantOf,
+  moveLetter,
+  readParked,
+  readParkedTenants,
+  refuseLetter,
+  type StoredLetter,
+} from './dead-letter-queries.ts';
+import { decode, isDead } from './decode.ts';
+import type { DeferredFanOut } from './deferred-fan-out.ts';
+import { eventsPerStatement } from './event-store.ts';
+import { fanOutStatements } from './fan-out-queries.ts';
+import type { FeedWatchers } from './feed-watchers.ts';
+import { logPartitions } from './partitions.ts';
+import { tryTenantLock } from './tenant-lock.ts';
+
+export interface ParkedRecordsParts {
+  readonly pool: Pool;
+  readonly engine: Pick<DeliveryEngine, 'freeCapacity'>;
+  readonly watchers: Pick<FeedWatchers, 'wake'>;
+  readonly deferred: Pick<DeferredFanOut, 'wake'>;
+  readonly time: Pick<DatabaseTime, 'fresh'>;
+  /** Retention of events: older ones cannot be stored. */
+  readonly retentionDays: number;
+  readonly log: Logger;
+}
+
+/** Stores the events of parked records. */
+export interface ParkedRecords extends Worker {
+  /** Polls immediately. */
+  wake(): void;
+}
+
+/** Polls also find the parked records of other instances. */
+const pollMs = 1_000;
+/** Values per transaction. */
+const valueBytes = 4 * 1024 * 1024;
+
+/**
+ * Creates the worker that stores the events of parked records, in the order of their arrival. All their deliveries are
+ * deferred. Tenants take turns, one transaction per turn. A tenant whose records fail again is retried after a growing
+ * pause, with fewer records, without delaying the others. A record that cannot become an event stays as a dead letter.
+ */
+export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
+  const { pool, watchers, deferred, log } = parts;
+  const sleeper = createWakeableSleep();
+  const cooldowns = createCooldowns();
+
+  /** Returns whether the tenant may have more parked records that can be handled now. */
+  const takeTurn = async (tenant: LetterTenant): Promise<boolean> => {
+    const name = `${tenant.workspaceId} ${tenant.environment}`;
+    if (cooldowns.causeOf(name) !== undefined) return false;
+    const { workspaceId: workspace_id, environment } = tenant;
+    const limit = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(name)));
+    try {
+      const stored = await storeSome(parts, tenant, limit);
+      cooldowns.end(name);
+      if (!stored) return false;
+      if (stored.length > 0) {
+        watchers.wake(stored.map(({ event }) => event));
+        deferred.wake();
+        log.info({ workspace_id, environment, records: stored.length }, 'parked records are stored');
+      }
+      return true;
+    } catch (err) {
+      cooldowns.begin(name, err);
+      log.warn({ err, workspace_id, environment }, 'parked records cannot be stored; retrying');
+      return false;
+    }
+  };
+
+  return {
+    name: 'parked-records',
+    wake: sleeper.wake,
+    async run(signal) {
+      while (!signal.aborted) {
+        let hasMore = false;
+        for (const tenant of await readParkedTenants(pool)) {
+          if (signal.aborted) return;
+          if (await takeTurn(tenant)) hasMore = true;
+        }
+        if (!hasMore) await sleeper.sleep(pollMs, signal);
+      }
+    },
+  };
+}
+
+/**
+ * Stores the first parked records of a tenant, up to `limit`. If PostgreSQL rejects the contents of one, their number is
+ * halved until that record is the only one. Returns the stored events; undefined if the tenant has no parked records, or
+ * if another instance handles them.
+ */
+async function storeSome(
+  parts: ParkedRecordsParts,
+  tenant: LetterTenant,
+  limit: number,
+): Promise<readonly Arrival[] | undefined> {
+  const nowMs = await parts.time.fresh();
+  let letters: readonly StoredLetter[] = [];
+  try {
+    return await inTransaction(parts.pool, async (tx) => {
+      if (!(await tryTenantLock(tx, 'dead letters', tenant))) return undefined;
+      letters = await readParked(tx, tenant, { limit, bytes: valueBytes });
+      if (letters.length === 0) return undefined;
+      const arrivals: { readonly id: string; readonly arrival: Arrival }[] = [];
+      for (const { id, record } of letters) {
+        const decoded = decode(record, nowMs, parts.retentionDays);
+        const event = isDead(decoded) ? decoded.event : decoded;
+        const owner = letterTenantOf(event);
+        if (owner.workspaceId !== tenant.workspaceId || owner.environment !== tenant.environment) {
+          await moveLetter(tx, tenant, id, owner);
+        } else if (isDead(decoded)) await refuseLetter(tx, tenant, id, decoded);
+        else arrivals.push({ id, arrival: { record, event: decoded } });
+      }
+      const stored = [...new Map(arrivals.map(({ arrival }) => [arrival.event.id, arrival])).values()];
+      if (stored.length > 0) {
+        await logPartitions.makeFor(
+          tx,
+          stored.map(({ event }) => idTime(event.id)),
+          nowMs,
+        );
+        const options = { freeCapacity: parts.engine.freeCapacity(), defer: true, areParked: true };
+        for (const statement of fanOutStatements(stored, options).statements) await tx.query(statement);
+        await deleteLetters(
+          tx,
+          tenant,
+          arrivals.map(({ id }) => id),
+        );
+      }
+      return stored;
+    });
+  } catch (error) {
+    const [first] = letters;
+    if (!first || !isRefusal(error)) throw error;
+    if (letters.length > 1) return storeSome(parts, tenant, Math.floor(letters.length / 2));
+    await refuseLetter(parts.pool, tenant, first.id, { reason: 'refused', detail: (error as Error).message });
+    return [];
+  }
+}

@@ -1,0 +1,131 @@
+import type { BatchRange, PositionMove, StoredPosition } from '@rms/bus';
+import type { Queryable } from '@rms/postgres/db';
+
+/** A range of a partition whose records a transaction handles. */
+export interface HandledRange {
+  readonly range: BatchRange;
+  /** Whether the position advances with the transaction. Otherwise, more statements of the range follow. */
+  readonly advances: boolean;
+}
+
+export interface HandledRanges {
+  readonly topic: string;
+  /** At most one per partition. */
+  readonly ranges: readonly HandledRange[];
+}
+
+/**
+ * Returns CTEs that advance the positions of a topic: `ranges`, `behind` (the partitions whose position is before their
+ * range, or missing; it does not advance, and the records must not be stored) and `advanced`. Positions never decrease
+ * here, and are locked in the order of the partitions. The parameters from `first` on are those of
+ * {@link positionValues}.
+ * @param condition whether positions may advance
+ */
+export function positionCtes(first: number, condition = 'true'): string {
+  const $ = (index: number) => `$${first + index}`;
+  return `ranges as materialized (
+        select * from unnest(${$(1)}::integer[], ${$(2)}::bigint[], ${$(3)}::bigint[], ${$(4)}::text[], ${$(5)}::boolean[])
+            as r (bus_partition, from_offset, next_offset, last_record, advances)
+      ), behind as materialized (
+        select r.bus_partition
+          from ranges as r
+          left join webhooks.positions as p on p.topic = ${$(0)}::text and p.bus_partition = r.bus_partition
+         where p.next_offset is null or p.next_offset < r.from_offset
+      ), advanced as (
+        insert into webhooks.positions as p (topic, bus_partition, next_offset, last_record, stored_at)
+        select ${$(0)}::text, bus_partition, next_offset, last_record, now()
+          from ranges
+         where advances and bus_partition not in (select bus_partition from behind) and ${condition} order by bus_partition
+            on conflict (topic, bus_partition) do update
+           set next_offset = greatest(p.next_offset, excluded.next_offset),
+               last_record = case when p.next_offset > excluded.next_offset then p.last_record
+                                  else excluded.last_record end,
+               stored_at = excluded.stored_at
+      )`;
+}
+
+/** The values of {@link positionCtes}. */
+export function positionValues({ topic, ranges }: HandledRanges): unknown[] {
+  return [
+    topic,
+    ranges.map(({ range }) => range.partition),
+    ranges.map(({ range }) => range.from),
+    ranges.map(({ range }) => range.next),
+    ranges.map(({ range }) => range.last),
+    ranges.map(({ advances }) => advances),
+  ];
+}
+
+/** Advances positions without storing events. Returns the partitions whose position is before their range. */
+export async function advancePositions(
+  db: Queryable,
+  topic: string,
+  ranges: readonly BatchRange[],
+): Promise<readonly number[]> {
+  const { rows } = await db.query<{ bus_partition: number }>({
+    name: 'positions-advance',
+    text: `with ${positionCtes(1)} select bus_partition from behind`,
+    values: positionValues({ topic, ranges: ranges.map((range) => ({ range, advances: true })) }),
+  });
+  return rows.map(({ bus_partition: partition }) => partition);
+}
+
+/** Reads the positions of partitions, and the epoch of the feeds. */
+export async function readPositions(db: Queryable, topic: string, partitions: readonly number[]) {
+  const { rows } = await db.query<{
+    epoch: number;
+    partition: number | null;
+    next_offset: string;
+    last_record: string | null;
+  }>({
+    name: 'positions-read',
+    text: `
+      select e.epoch, p.bus_partition as partition, p.next_offset, p.last_record
+        from webhooks.feed_epoch as e
+        left join webhooks.positions as p on p.topic = $1 and p.bus_partition = any($2::integer[])
+       where e.single`,
+    values: [topic, partitions],
+  });
+  const positions = rows.flatMap(({ partition, next_offset: next, last_record: last }): [number, StoredPosition][] =>
+    partition === null ? [] : [[partition, { next: BigInt(next), last: last ?? undefined }]],
+  );
+  return { epoch: rows[0]?.epoch ?? 0, positions: new Map(positions) };
+}
+
+/**
+ * Sets a position unless it has changed, stores a loss, and begins the epoch after `endedEpoch` unless it has begun.
+ * Returns the epoch; undefined if the position has changed.
+ */
+export async function movePosition(
+  db: Queryable,
+  topic: string,
+  { partition, was, next, loss, endedEpoch }: PositionMove,
+): Promise<number | undefined> {
+  const [from, to] = loss?.range ?? [];
+  const { rows } = await db.query<{ epoch: number }>({
+    name: 'positions-move',
+    text: `
+      with moved as (
+        insert into webhooks.positions as p (topic, bus_partition, next_offset, stored_at)
+        select $1::text, $2::integer, $4::bigint, now()
+         where $3::bigint is null
+            or exists (select from webhooks.positions where topic = $1 and bus_partition = $2 and next_offset = $3)
+            on conflict (topic, bus_partition) do update
+           set next_offset = excluded.next_offset, stored_at = now(),
+               last_record = case when p.next_offset = excluded.next_offset then p.last_record end
+         where p.next_offset = $3
+        returning next_offset
+      ), lost as (
+        insert into webhooks.losses (topic, bus_partition, from_offset, to_offset, records, reason, found_at)
+        select $1, $2, $6::bigint, $7::bigint, $7::bigint - $6::bigint, $5, now() from moved where $5::text is not null
+      ), begun as (
+        update webhooks.feed_epoch set epoch = $8::integer + 1, began_at = now(), first_workspace = webhooks.first_id('ws', now())
+         where single and epoch <= $8 and exists (select from moved)
+        returning epoch
+      )
+      select coalesce((select epoch from begun), e.epoch) as epoch
+        from webhooks.feed_epoch as e where e.single and exists (select from moved)`,
+    values: [topic, partition, was, next, loss?.reason, from, to, endedEpoch],
+  });
+  return rows[0]?.epoch;
+}

@@ -1,0 +1,69 @@
+import type { FieldViolation } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
+import { eventTypes, isEventType } from '@rms/base/webhook-events';
+import type { RateLimit } from './rate-limit.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+
+export type WebhookStatus = 'active' | 'disabled';
+/** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
+export type DisableReason = 'manual' | 'gone' | 'failing';
+
+/** A subscription of a URL to events. */
+export interface Webhook extends Tenant {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly status: WebhookStatus;
+  readonly disableReason: DisableReason | undefined;
+  readonly secretSealed: Buffer;
+  readonly secretVersion: number;
+  /** Previous secret, which also signs deliveries until `previousSecretUntil`. */
+  readonly previousSecretSealed: Buffer | undefined;
+  readonly previousSecretUntil: Date | undefined;
+  /** Client certificate (PEM) that is presented to the endpoint. */
+  readonly clientCertificate: string | undefined;
+  readonly clientKeySealed: Buffer | undefined;
+  /** Whether deliveries of the same resource are sent one at a time, in event order. */
+  readonly ordered: boolean;
+  /** At most 500 characters; empty: none. */
+  readonly description: string;
+  readonly retryPolicy: RetryPolicy;
+  readonly rateLimit: RateLimit;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Returns the version of a webhook: the time of its last change in milliseconds. Every change increases it. */
+export function versionOf({ updatedAt }: Webhook): number {
+  return updatedAt.getTime();
+}
+
+/** Returns the time of a change: now, but later than the previous change even if the clocks of two instances differ. */
+export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
+  return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
+}
+
+const descriptionLimit = 500;
+
+/** Validates a description: at most 500 Unicode code points that PostgreSQL can store. */
+export function checkDescription(text: string): FieldViolation[] {
+  const field = 'description';
+  const length = [...text].length;
+  if (length > descriptionLimit)
+    return [{ field, message: `must have 0 to ${descriptionLimit} characters, has ${length}` }];
+  return text.includes('\0') ? [{ field, message: 'must not contain NUL' }] : [];
+}
+
+/** Validates event types: at least one known type, without duplicates; or only "*". */
+export function checkEvents(events: readonly string[]): FieldViolation[] {
+  if (events.length === 0) return [{ field: 'events', message: 'must contain at least one event type' }];
+  if (events.includes('*')) {
+    return events.length === 1 ? [] : [{ field: 'events', message: '"*" must be the only event type' }];
+  }
+  const violations = events.flatMap((type, i) =>
+    isEventType(type) ? [] : [{ field: `events.${i}`, message: `must be "*" or one of ${eventTypes.join(', ')}` }],
+  );
+  if (new Set(events).size < events.length)
+    violations.push({ field: 'events', message: 'must not contain duplicates' });
+  return violations;
+}
