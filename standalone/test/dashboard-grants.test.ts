@@ -10,13 +10,15 @@ interface Method {
   readonly localName: string;
 }
 
-const sources = join(import.meta.dirname, '..', '..', 'services', 'dashboard', 'src');
+const root = join(import.meta.dirname, '..', '..');
+/** The dashboard, and the endpoints of the API that it serves with sessions. */
+const sources = ['services/dashboard/src/**/*.ts', 'packages/api/src/{delivery,replay,request}/*.ts'];
 
-/** Returns the RPCs in the sources of the dashboard ("signIn.checkSession"), by the names of its clients. */
+/** Returns the RPCs in these sources ("signIn.checkSession"), by the names of the dashboard's clients. */
 function calledMethods(): Set<string> {
   const calls = /\b(?:backend\.(\w+)|(signIn)|(alerts))\.(\w+)\(/g;
-  const found = globSync('**/*.ts', { cwd: sources }).flatMap((file) =>
-    [...readFileSync(join(sources, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
+  const found = globSync(sources, { cwd: root }).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
   );
   return new Set(found.map((names) => names.join('.')));
 }

@@ -73,7 +73,9 @@ describe('npm start', () => {
     for (const [requestId, method, status] of changes) {
       const steps = await waitUntil(
         async () => {
-          const { steps } = (await (await send('GET', `${base}/requests?id=${requestId}`)).json()) as Timeline;
+          const response = await send('GET', `${base}/requests/${requestId}`);
+          if (response.status === 404) return false;
+          const { steps } = ((await response.json()) as { data: Timeline }).data;
           return steps.some(({ what }) => what.startsWith('responded')) && steps;
         },
         { what: `${method} ${requestId} in the request log` },

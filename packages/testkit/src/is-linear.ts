@@ -1,7 +1,7 @@
 /** Minimum duration of a measured run. */
 const minRunMs = 1;
 const minRuns = 5;
-const maxRuns = 50;
+const maxRuns = 500;
 /** Between 4, the ratio of linear work, and 16, that of quadratic work. */
 const maxRatio = 8;
 

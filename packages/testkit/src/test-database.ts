@@ -112,7 +112,8 @@ function fingerprint(migrations: readonly Migration[]): string {
   const hash = createHash('sha256');
   for (const { schema, directory } of migrations) {
     hash.update(schema);
-    for (const file of readdirSync(directory).sort()) hash.update(file).update(readFileSync(join(directory, file)));
+    const files = readdirSync(directory).filter((file) => file.endsWith('.sql'));
+    for (const file of files.sort()) hash.update(file).update(readFileSync(join(directory, file)));
   }
   return hash.digest('hex').slice(0, 16);
 }

@@ -34,6 +34,7 @@ test('a workspace has the limits of its plan, or of the installation where the p
       delivery_log_days: 30,
       request_log: 'all',
       request_log_days: 7,
+      trace_url: null,
     });
   } finally {
     await dashboard.stop();

@@ -120,7 +120,9 @@ export class FakeAuth {
     },
   });
 
-  readonly auditService = rpcService(AuditService, { listAuditEntries: async () => ({ entries: [] }) });
+  readonly auditService = rpcService(AuditService, {
+    listAuditEntries: async ({ pageSize }) => ({ entries: [], page: 1, pageSize }),
+  });
 
   readonly workspacesService = rpcService(WorkspacesService, {
     getWorkspace: async ({ workspaceId: id }) => ({
