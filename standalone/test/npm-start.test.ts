@@ -15,7 +15,7 @@ interface Account {
 }
 
 interface Timeline {
-  readonly steps: readonly { readonly what: string }[];
+  readonly steps: readonly { readonly text: string }[];
 }
 
 /** The gRPC status UNAUTHENTICATED. */
@@ -76,12 +76,12 @@ describe('npm start', () => {
           const response = await send('GET', `${base}/requests/${requestId}`);
           if (response.status === 404) return false;
           const { steps } = ((await response.json()) as { data: Timeline }).data;
-          return steps.some(({ what }) => what.startsWith('responded')) && steps;
+          return steps.some(({ text }) => text.startsWith('responded')) && steps;
         },
         { what: `${method} ${requestId} in the request log` },
       );
-      const texts = steps.map(({ what }) => what);
-      expect(texts[0]).toMatch(new RegExp(`^${method} /api/.*, by owner@localhost$`));
+      const texts = steps.map(({ text }) => text);
+      expect(texts[0]).toMatch(new RegExp(`^${method} /api/.* in live by owner@localhost$`));
       expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^responded ${status}\\b`)));
     }
     expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([200, 204, 404]));
