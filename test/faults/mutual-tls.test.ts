@@ -123,7 +123,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
       await ask('GET', path);
     }
-    for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests/none']) await ask('GET', path);
+    for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests']) await ask('GET', path);
     // The gateway and webhooks report their counts. alerts fetches the owners and the email requests from auth.
     await waitUntil(async () => (await ask('GET', '/usage')).points.some(countsBoth), {
       what: 'the counts',
