@@ -136,7 +136,7 @@ export async function startServices() {
   const outboxBus = createInProcessBus({ log });
   const resources = createResources(
     readResourcesConfig(settings),
-    createResourcesContext(settings, { pool: pool(), bus: outboxBus, log }),
+    createResourcesContext(settings, { pool: pool(), keyedPool: pool(), bus: outboxBus, log }),
   );
   await resources.start();
   let running = await startWebhooks();

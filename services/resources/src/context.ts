@@ -7,12 +7,17 @@ import type { Settings } from '@rms/runtime/settings';
 
 export interface ResourcesContext {
   readonly pool: Pool;
+  /** Pool for creations, lookups by ID, and the relay's deletions. It keeps query plans. */
+  readonly keyedPool: Pool;
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Authenticates the callers of the RPCs. */
   readonly security: RpcSecurity;
 }
+
+/** Two each for creations and lookups, which are sent in at most two statements at a time, and one for deletions. */
+const keyedConnections = 5;
 
 /** Creates the production dependencies. Tests and standalone override some of them. */
 export function createResourcesContext(
@@ -26,6 +31,9 @@ export function createResourcesContext(
     metrics: overrides.metrics ?? createMetrics('resources'),
     security: overrides.security ?? createRpcSecurity(settings, log),
     pool: overrides.pool ?? openPool(settings, { name: 'rms-resources', role: 'resources', log }),
+    keyedPool:
+      overrides.keyedPool ??
+      openPool(settings, { name: 'rms-resources-keyed', role: 'resources', max: keyedConnections, plans: 'kept', log }),
     bus: overrides.bus ?? openBus(settings, { name: 'rms-resources', log }),
   };
 }

@@ -21,18 +21,23 @@ import type { WriteParts } from './rpc/parts.ts';
 
 /** Creates the resources service: resource CRUD, idempotent creation, totals, and the relay that publishes events. */
 export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
-  const { pool, bus, log } = context;
+  const { pool, keyedPool, bus, log } = context;
   const { topic, partitions, replication } = config;
-  const relay = createRelay({ pool, bus, topic, partitions, log, metrics: context.metrics });
-  showPools(context.metrics, { resources: pool });
+  const relay = createRelay({ pool, keyedPool, bus, topic, partitions, log, metrics: context.metrics });
+  showPools(context.metrics, { resources: pool, resources_keyed: keyedPool });
   const diskSpace = createDiskSpaceWatch();
   const clock = createDatabaseClock(pool);
   const parts: WriteParts = {
     pool,
+    keyedPool,
     partitions,
     eraseOnDelete: config.eraseOnDelete,
     clock,
     newId: createIds(clock.nowMs),
+    created(events) {
+      diskSpace.wrote();
+      relay.created(events);
+    },
     committed(touched) {
       diskSpace.wrote();
       relay.committed(touched);
@@ -75,7 +80,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
     open: () => bus.start([{ topic, partitions, replication, retentionMs: eventRetentionMs }]),
     async close() {
       await bus.stop();
-      await pool.end();
+      await Promise.all([pool.end(), keyedPool.end()]);
     },
   });
 }

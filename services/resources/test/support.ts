@@ -35,6 +35,7 @@ export async function startResources(
   const started: { service: GrpcService; client: Client }[] = [];
   for (let i = 0; i < instances; i += 1) {
     const pool = testPool({ url: database.url, max: 8, applicationName: 'resources', log });
+    const keyedPool = testPool({ url: database.url, max: 5, applicationName: 'resources-keyed', plans: 'kept', log });
     const config = {
       host: '127.0.0.1',
       port: 0,
@@ -47,6 +48,7 @@ export async function startResources(
     };
     const service = createResources(config, {
       pool,
+      keyedPool,
       bus,
       log,
       metrics: createMetrics('resources'),

@@ -44,7 +44,7 @@ export function startProducerSpans(topic: string, events: readonly PendingEvent[
 }
 
 function storedContextOf({ traceparent, tracestate }: PendingEvent): TraceContext {
-  return { traceparent, tracestate: tracestate ?? '' };
+  return { traceparent, tracestate };
 }
 
 function stepOf(topic: string) {
@@ -58,12 +58,12 @@ function attributesOf(topic: string, event: PendingEvent, batchSize: number) {
     [attribute.messagingOperationType]: 'send',
     [attribute.messagingDestination]: topic,
     [attribute.messagingPartition]: `${event.partition}`,
-    [attribute.messagingKey]: event.record_key,
+    [attribute.messagingKey]: event.recordKey,
     [attribute.batchSize]: batchSize,
-    [attribute.requestId]: event.request_id,
-    [attribute.workspaceId]: event.workspace_id,
+    [attribute.requestId]: event.requestId,
+    [attribute.workspaceId]: event.workspaceId,
     [attribute.environment]: event.environment,
-    [attribute.eventId]: event.event_id,
-    [attribute.eventType]: event.event_type,
+    [attribute.eventId]: event.eventId,
+    [attribute.eventType]: event.eventType,
   };
 }

@@ -11,7 +11,7 @@ const firstRetryMs = 200;
 const maxRetryMs = 5_000;
 
 interface PublisherParts {
-  readonly pool: Pool;
+  readonly keyedPool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
   readonly partitions: number;
@@ -19,23 +19,32 @@ interface PublisherParts {
   readonly metrics: Pick<RelayMetrics, 'published' | 'failed'>;
   /** Woken when a partition becomes idle. */
   readonly sleeper: Pick<WakeableSleep, 'wake'>;
-  /** Partitions to read again. */
-  readonly due: Set<number>;
+  /** Makes the relay read a partition again. */
+  readonly makeDue: (partition: number) => void;
+}
+
+/** Sends the batches of one session of the relay. */
+export type Publisher = ReturnType<typeof createPublisher>;
+
+/** A batch in flight. */
+interface Batch {
+  readonly published: Promise<void>;
+  readonly ids: ReadonlySet<string>;
 }
 
 /**
  * Creates a publisher, which sends one batch per partition at a time, partitions concurrently, and deletes acknowledged
  * events.
  */
-export function createPublisher({ pool, bus, topic, partitions, log, metrics, sleeper, due }: PublisherParts) {
-  const busy = new Map<number, Promise<void>>();
+export function createPublisher({ keyedPool, bus, topic, partitions, log, metrics, sleeper, makeDue }: PublisherParts) {
+  const busy = new Map<number, Batch>();
   /** Delays before the next attempt, of partitions whose last batch failed. */
   const retries = new Map<number, number>();
   const cut = new AbortController();
   // Combines batches that are acknowledged at about the same time into one DELETE.
   const forget = coalesce(
     async (batches: (readonly PendingEvent[])[]) => {
-      await deletePublished(pool, batches.flat());
+      await deletePublished(keyedPool, batches.flat());
       return batches.map(() => undefined);
     },
     { maxBatch: partitions },
@@ -63,18 +72,20 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, sl
       await abortableDelay(retryMs, cut.signal);
     } finally {
       busy.delete(partition);
-      if (more) due.add(partition);
+      if (more) makeDue(partition);
       sleeper.wake();
     }
   };
 
   return {
     isBusy: (partition: number) => busy.has(partition),
+    /** Returns whether an event belongs to a batch in flight. */
+    isPublishing: ({ partition, id }: PendingEvent) => busy.get(partition)?.ids.has(id) ?? false,
     /** Resolves when all batches are deleted or scheduled for a retry, at the latest after `maxMs`. */
     async publish(pending: readonly PendingEvent[], maxMs: number) {
       const round = [...byPartition(pending)].map(([partition, events]) => {
         const published = publishOne(partition, events);
-        busy.set(partition, published);
+        busy.set(partition, { published, ids: new Set(events.map(({ id }) => id)) });
         return published;
       });
       await waitAtMost(Promise.all(round), maxMs);
@@ -84,7 +95,7 @@ export function createPublisher({ pool, bus, topic, partitions, log, metrics, sl
     /** Waits for batches in flight, then aborts them after `maxMs`. */
     async drain(maxMs: number) {
       const timer = setTimeout(() => cut.abort(new Error('the relay has stopped')), maxMs);
-      await Promise.all(busy.values());
+      await Promise.all([...busy.values()].map(({ published }) => published));
       clearTimeout(timer);
     },
   };
@@ -108,14 +119,14 @@ function byPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[
 
 function toRecord(event: PendingEvent, { traceparent, tracestate }: TraceContext): BusRecord {
   return {
-    key: event.record_key,
+    key: event.recordKey,
     value: event.payload,
     headers: {
-      'event-id': event.event_id,
-      'event-type': event.event_type,
-      'workspace-id': event.workspace_id,
+      'event-id': event.eventId,
+      'event-type': event.eventType,
+      'workspace-id': event.workspaceId,
       environment: event.environment,
-      'x-request-id': event.request_id,
+      'x-request-id': event.requestId,
       ...(traceparent ? { traceparent } : {}),
       ...(tracestate ? { tracestate } : {}),
     },

@@ -4,7 +4,7 @@ import { countWaiting, oldestAgeSeconds, type PendingEvent } from './relay-queri
 
 export interface RelayMetrics {
   /** Records a published batch and the time since it was read. */
-  published(events: readonly Pick<PendingEvent, 'waited_seconds'>[], sinceReadMs: number): void;
+  published(events: readonly Pick<PendingEvent, 'waitedSeconds'>[], sinceReadMs: number): void;
   /** Records a batch or a session of the relay that failed and will be retried. */
   failed(): void;
 }
@@ -66,7 +66,7 @@ export function createRelayMetrics(metrics: Metrics, { pool, owned }: Parts): Re
   return {
     published(events, sinceReadMs) {
       published.inc(events.length);
-      lag.observe(Math.max(0, events[0]?.waited_seconds ?? 0) + sinceReadMs / 1000);
+      lag.observe(Math.max(0, events[0]?.waitedSeconds ?? 0) + sinceReadMs / 1000);
     },
     failed: () => failures.inc(),
   };

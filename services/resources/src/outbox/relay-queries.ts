@@ -1,24 +1,14 @@
 import type { Queryable } from '@rms/postgres/db';
+import type { OutboxEvent } from './append-events.ts';
 import { channel } from './claim-queries.ts';
 import { partitionOf } from './partition-of.ts';
 
-/** A row of the outbox, as read for publishing. */
-export interface PendingEvent {
-  /** A bigint, as text. */
+/** A committed event to publish. */
+export interface PendingEvent extends OutboxEvent {
+  /** ID of its row in the outbox: a bigint, as text. */
   readonly id: string;
-  readonly workspace_id: string;
-  readonly environment: string;
-  readonly partition: number;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly record_key: string;
-  readonly request_id: string;
-  readonly traceparent: string;
-  /** Null: none. */
-  readonly tracestate: string | null;
-  readonly payload: Buffer;
-  /** Time between creation and reading, in seconds. */
-  readonly waited_seconds: number;
+  /** Time since it was created when it was read, in seconds; 0 for an event of `Relay.committed`. */
+  readonly waitedSeconds: number;
 }
 
 /**
@@ -30,10 +20,12 @@ export const batchLimits = { rows: 200, bytes: 512 * 1024 };
 /**
  * Forces {@link readPending} to scan the index in order, because statistics of a queue table are usually outdated. An
  * index scan also marks the entries of deleted rows as dead, so that the next scan skips them; a bitmap or sequential
- * scan would visit them again until the next vacuum.
+ * scan would visit them again until the next vacuum. The plan depends on no statistics then, and is kept.
  */
 export async function walkIndexOnly(connection: Queryable): Promise<void> {
-  await connection.query('set enable_bitmapscan = off; set enable_seqscan = off');
+  await connection.query(
+    'set enable_bitmapscan = off; set enable_seqscan = off; set plan_cache_mode = force_generic_plan',
+  );
 }
 
 /**
@@ -49,8 +41,10 @@ export async function readPending(
   const { rows } = await db.query<PendingEvent>({
     name: 'outbox-read',
     text: `
-      select event.id, workspace_id, environment, event.partition, event_id, event_type, record_key, request_id,
-             traceparent, tracestate, payload, extract(epoch from clock_timestamp() - created_at)::float8 as waited_seconds
+      select event.id, workspace_id as "workspaceId", environment, event.partition, event_id as "eventId",
+             event_type as "eventType", record_key as "recordKey", request_id as "requestId", traceparent,
+             coalesce(tracestate, '') as tracestate, payload,
+             extract(epoch from clock_timestamp() - created_at)::float8 as "waitedSeconds"
         from unnest($1::integer[]) as wanted (partition)
        cross join lateral (
                select oldest.*, sum(octet_length(payload)) over (order by id) - octet_length(payload) as bytes_before
@@ -69,17 +63,22 @@ export async function readPending(
 /**
  * Deletes published rows. A database that has lost its last commits in a failover assigns their IDs again, so the event
  * IDs decide; the partitions and IDs are included for the index.
+ *
+ * The commit does not wait for the disk: rows that are back after a crash of PostgreSQL are published again, and the
+ * consumer stores an event once.
  */
 export async function deletePublished(db: Queryable, events: readonly PendingEvent[]): Promise<void> {
-  await db.query(
-    `delete from outbox.events
-      where partition = any($1::integer[]) and id = any($2::bigint[]) and event_id = any($3::text[])`,
-    [
+  await db.query({
+    name: 'outbox-delete',
+    text: `
+      delete from outbox.events using (select set_config('synchronous_commit', 'off', true)) as without_flush
+       where partition = any($1::integer[]) and id = any($2::bigint[]) and event_id = any($3::text[])`,
+    values: [
       [...new Set(events.map(({ partition }) => partition))],
       events.map(({ id }) => id),
-      events.map(({ event_id: eventId }) => eventId),
+      events.map(({ eventId }) => eventId),
     ],
-  );
+  });
 }
 
 /** Maximum number of rows that a statement of {@link repartition} reads. */
@@ -95,7 +94,7 @@ export async function repartition(db: Queryable, partitions: number): Promise<nu
   if (stranded.length === 0) return 0;
   let moved = 0;
   for (let after: string | undefined = '0'; after !== undefined; ) {
-    const { rows }: { rows: Pick<PendingEvent, 'id' | 'partition' | 'record_key'>[] } = await db.query(
+    const { rows }: { rows: { id: string; partition: number; record_key: string }[] } = await db.query(
       'select id, partition, record_key from outbox.events where id > $1 order by id limit $2',
       [after, movedPerStatement],
     );

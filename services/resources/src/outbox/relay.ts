@@ -5,15 +5,25 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
 import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
+import { HandedEvents } from './handed-events.ts';
 import { balanceClaims } from './partition-claims.ts';
-import { createPublisher } from './publish-partition.ts';
+import { createPublisher, type Publisher } from './publish-partition.ts';
 import { createRelayMetrics } from './relay-metrics.ts';
-import { notifyRelays, oldestAgeSeconds, readPending, repartition, walkIndexOnly } from './relay-queries.ts';
+import {
+  notifyRelays,
+  oldestAgeSeconds,
+  type PendingEvent,
+  readPending,
+  repartition,
+  walkIndexOnly,
+} from './relay-queries.ts';
 import { createStallWatch } from './stall-watch.ts';
 
 export interface RelayOptions {
   /** The relay keeps one of its connections while it runs. */
   readonly pool: Pool;
+  /** Pool for deleting published events. It keeps query plans. */
+  readonly keyedPool: Pool;
   readonly bus: EventBus;
   readonly topic: string;
   /** Number of partitions of the topic. */
@@ -34,7 +44,13 @@ export interface RelayOptions {
 /** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
 export interface Relay extends Worker {
   /**
-   * Call this after a commit that appended events of these partitions. It wakes this relay, and the others by NOTIFY
+   * Call this after a commit that appended the first events of resources. In partitions that this relay holds, they are
+   * published without being read again. Nothing can be published before the first event of a resource, so the events of
+   * each resource stay in order: later ones are read, together with a first one that is not published yet.
+   */
+  created(events: readonly PendingEvent[]): void;
+  /**
+   * Call this after a commit that appended other events of these partitions. It wakes this relay, and the others by NOTIFY
    * unless this relay holds all of the partitions. (NOTIFY serializes commits, so it is avoided where possible.)
    */
   committed(partitions: Iterable<number>): void;
@@ -56,8 +72,9 @@ const drainMs = 5_000;
  * Creates the relay worker. States of a partition that the relay holds:
  *
  *   idle ──woken, or polled──► due ──read──► publishing ──acknowledged──► deleted ──► idle, or due if more rows exist
- *                               ▲                └──failed, after a delay──┐
- *                               └──────────────────────────────────────────┘
+ *    │                          ▲                ▲ └──failed, after a delay──┐
+ *    └──created─────────────────┼────────────────┘                           │
+ *                               └────────────────────────────────────────────┘
  *
  * The next read skips partitions that are publishing, so that a stuck partition does not delay the others. The relay
  * deletes rows instead of advancing a cursor, so the next read finds a row that commits late (docs/adr/0005).
@@ -69,10 +86,17 @@ export function createRelay(options: RelayOptions): Relay {
   const metrics = createRelayMetrics(options.metrics, { pool, owned });
   const stalls = createStallWatch({ pool, owned, everyMs: stallCheckMs, stallSeconds });
   const due = new Set<number>();
+  /** Of partitions that are not due. When a partition is due, all its events are read. */
+  const handed = new HandedEvents();
+  let publisher: Publisher | undefined;
   const sleeper = createWakeableSleep();
   const wake = (touched: Iterable<number>) => {
-    for (const partition of touched) due.add(partition);
+    for (const partition of touched) makeDue(partition);
     sleeper.wake();
+  };
+  const makeDue = (partition: number) => {
+    due.add(partition);
+    handed.drop(partition);
   };
   const notify = coalesce(async (touched: (readonly number[])[]) => {
     await notifyRelays(pool, [...new Set(touched.flat())]);
@@ -98,6 +122,7 @@ export function createRelay(options: RelayOptions): Relay {
     } finally {
       signal.removeEventListener('abort', onStop);
       owned.clear();
+      handed.clear();
       // Closing the connection releases the claims.
       connection.release(true);
     }
@@ -123,9 +148,11 @@ export function createRelay(options: RelayOptions): Relay {
     const moved = await repartition(connection, partitions);
     if (moved > 0) log.warn({ events: moved, partitions }, 'EVENT_PARTITIONS was reduced; unpublished events moved');
     await walkIndexOnly(connection);
-    const publisher = createPublisher({ ...options, metrics, sleeper, due });
-    broken.signal.addEventListener('abort', () => publisher.abort(broken.signal.reason), { once: true });
-    const isIdle = (partition: number) => !due.has(partition) && !publisher.isBusy(partition);
+    const current = createPublisher({ ...options, metrics, sleeper, makeDue });
+    publisher = current;
+    broken.signal.addEventListener('abort', () => current.abort(broken.signal.reason), { once: true });
+    const isIdle = (partition: number) => !due.has(partition) && !handed.has(partition) && !current.isBusy(partition);
+    const isReady = (partition: number) => owned.has(partition) && !current.isBusy(partition);
 
     try {
       while (!stop.aborted && !broken.signal.aborted) {
@@ -134,7 +161,7 @@ export function createRelay(options: RelayOptions): Relay {
         if (now >= balanceAtMs) {
           balanceAtMs = now + balanceMs;
           const before = new Set(owned);
-          await balanceClaims(connection, owned, { partitions, isBusy: publisher.isBusy });
+          await balanceClaims(connection, owned, { partitions, isBusy: current.isBusy });
           if (!stalls.stalled) health?.working();
           void stalls.check(isIdle).then((stall) => {
             if (!stall) return;
@@ -142,27 +169,29 @@ export function createRelay(options: RelayOptions): Relay {
             broken.abort(stall);
             sleeper.wake();
           });
-          for (const partition of owned) if (!before.has(partition)) due.add(partition);
+          for (const partition of owned) if (!before.has(partition)) makeDue(partition);
         }
         if (now >= pollAtMs) {
           pollAtMs = now + pollMs;
-          for (const partition of owned) due.add(partition);
+          for (const partition of owned) makeDue(partition);
         }
-        const ready = [...due].filter((partition) => owned.has(partition) && !publisher.isBusy(partition));
-        if (ready.length === 0) {
+        const ready = [...due].filter(isReady);
+        const created = handed.take(isReady);
+        if (ready.length === 0 && created.length === 0) {
           await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken.signal);
           continue;
         }
         for (const partition of ready) due.delete(partition);
-        const pending = await readPending(connection, ready);
+        const read = ready.length === 0 ? [] : await readPending(connection, ready);
         if (stop.aborted || broken.signal.aborted) break;
-        await publisher.publish(pending, roundMs);
+        handed.removeRead(read);
+        await current.publish([...created, ...read], roundMs);
       }
     } catch (error) {
-      publisher.abort(error);
+      current.abort(error);
       throw error;
     } finally {
-      await publisher.drain(drainMs);
+      await current.drain(drainMs);
     }
     if (!broken.signal.aborted) await leaveRelays(connection);
   };
@@ -170,6 +199,17 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     name: 'outbox-relay',
     run,
+    created(events) {
+      const others = new Set<number>();
+      for (const event of events) {
+        const { partition } = event;
+        // A read of the outbox may have found the event before this call.
+        const isRead = due.has(partition) || publisher?.isPublishing(event);
+        if (!owned.has(partition) || !(isRead || handed.add(event))) others.add(partition);
+      }
+      if (others.size > 0) this.committed(others);
+      else sleeper.wake();
+    },
     committed(touched) {
       const all = [...touched];
       wake(all);

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/postgres/db';
+import type { Queryable, Statement } from '@rms/postgres/db';
 import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '../outbox/append-events.ts';
 import { randomShard } from './count-queries.ts';
 import type { Resource } from './resource.ts';
@@ -19,7 +19,10 @@ const input = `
 const resourceColumns =
   'workspace_id, environment, id, status, name, metadata, input_type, created_at, updated_at, sequence';
 
-const writes = `
+/**
+ * @param appended a condition on the events to append
+ */
+const writes = (appended: string) => `
   inserted as (
     insert into resources.resources (${resourceColumns})
     select workspace_id, environment, id, 'active', name, metadata::json, input_type, created_at, created_at, 1
@@ -33,12 +36,15 @@ const writes = `
     insert into outbox.events (${eventColumns})
     select ${eventColumns}
       from ${unnestEvents(9)} with ordinality as e (${eventColumns}, position)
-     where record_key in (select id from created) order by position
+     where ${appended} order by position
+    returning id, record_key
   )`;
 
+const outcome = 'select record_key as "resourceId", id as "outboxId" from appended';
+
 const createSql = `
-  with created as (select * from ${input}), ${writes}
-  select id from created`;
+  with created as (select * from ${input}), ${writes('true')}
+  ${outcome}`;
 
 /**
  * If another transaction is claiming the same key, the insert waits for it and then does not claim the key. An expired
@@ -63,15 +69,18 @@ const createGuardedSql = `
   ), created as (
     select * from input
      where id not in (select resource_id from guard) or id in (select resource_id from claimed)
-  ), ${writes}
-  select id from created`;
+  ), ${
+    // A subquery in a condition is hashed, which `in` alone is not while the plan is kept.
+    writes('(record_key in (select id from created)) is true')
+  }
+  ${outcome}`;
 
 /**
  * Writes the idempotency records, rows, totals and outbox rows of all `creations` in one statement and one commit.
- * Returns the IDs of the created resources. An ID is missing if its idempotency key was already taken. No two
- * `creations` may have the same idempotency key.
+ * Returns the IDs of the outbox rows by the ID of the created resource. A resource is missing if its idempotency key was
+ * already taken. No two `creations` may have the same idempotency key.
  */
-export async function createResources(db: Queryable, creations: readonly Creation[]): Promise<Set<string>> {
+export async function createResources(db: Queryable, creations: readonly Creation[]): Promise<Map<string, string>> {
   const values: unknown[] = [
     creations.map(({ resource }) => resource.workspaceId),
     creations.map(({ resource }) => resource.environment),
@@ -84,10 +93,7 @@ export async function createResources(db: Queryable, creations: readonly Creatio
     ...eventParameters(creations.map(({ event }) => event)),
   ];
   const guarded = creations.flatMap(({ resource, idempotency }) => (idempotency ? [{ resource, ...idempotency }] : []));
-  if (guarded.length === 0) {
-    await db.query({ name: 'resources-create', text: createSql, values });
-    return new Set(creations.map(({ resource }) => resource.id));
-  }
+  if (guarded.length === 0) return run(db, { name: 'resources-create', text: createSql, values });
   values.push(
     guarded.map(({ resource }) => resource.workspaceId),
     guarded.map(({ resource }) => resource.environment),
@@ -96,6 +102,10 @@ export async function createResources(db: Queryable, creations: readonly Creatio
     guarded.map(({ resource }) => resource.id),
     guarded.map(({ response }) => response),
   );
-  const { rows } = await db.query<{ id: string }>({ name: 'resources-create-guarded', text: createGuardedSql, values });
-  return new Set(rows.map(({ id }) => id));
+  return run(db, { name: 'resources-create-guarded', text: createGuardedSql, values });
+}
+
+async function run(db: Queryable, statement: Statement): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ resourceId: string; outboxId: string }>(statement);
+  return new Map(rows.map(({ resourceId, outboxId }) => [resourceId, outboxId]));
 }

@@ -24,11 +24,18 @@ export const resourceColumns = (metadata = 'r.metadata') => `r.workspace_id, r.e
 
 const requested = 'unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, id)';
 
-/** Reads the resources that exist among `refs`, in any order. */
+/** Reads the resources that exist among `refs`, in any order. For a pool that keeps plans. */
 export async function readResources(db: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
   const { rows } = await db.query<ResourceRow>({
     name: 'resources-read',
-    text: `select ${resourceColumns()} from ${requested} join resources.resources as r using (workspace_id, environment, id)`,
+    // With "offset 0", the plan is a lookup per reference, whatever the size of the table was when it was made.
+    text: `
+      select r.* from ${requested}
+       cross join lateral (
+               select ${resourceColumns()} from resources.resources as r
+                where r.workspace_id = requested.workspace_id and r.environment = requested.environment
+                  and r.id = requested.id offset 0
+             ) as r`,
     values: refParameters(refs),
   });
   return rows.map(toResource);

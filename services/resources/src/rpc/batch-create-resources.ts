@@ -77,8 +77,12 @@ async function createBatch(parts: WriteParts, creations: readonly Creation[]): P
   for (let attempt = 0; attempt < claimTries && remaining.length > 0; attempt += 1) {
     // Of the creations with the same key, only the first is tried. The others find its record or try in the next round.
     const { first, others } = splitByKey(remaining);
-    const created = await createAudited(parts.pool, first);
-    if (created.size > 0) parts.committed(new Set(first.map(({ event }) => event.partition)));
+    const created = await createAudited(parts.keyedPool, first);
+    const committed = first.flatMap(({ resource, event }) => {
+      const id = created.get(resource.id);
+      return id === undefined ? [] : [{ ...event, id, waitedSeconds: 0 }];
+    });
+    if (committed.length > 0) parts.created(committed);
     for (const creation of first) {
       if (created.has(creation.resource.id)) results.set(creation, { result: toResponse(creation) });
     }
@@ -89,8 +93,8 @@ async function createBatch(parts: WriteParts, creations: readonly Creation[]): P
   );
 }
 
-/** Creates the resources. Audit entries, if any, are written in the same transaction. */
-function createAudited(pool: Pool, creations: readonly Creation[]): Promise<Set<string>> {
+/** Creates the resources; see {@link createResources}. Audit entries, if any, are written in the same transaction. */
+function createAudited(pool: Pool, creations: readonly Creation[]): Promise<Map<string, string>> {
   if (creations.every(({ audits }) => audits.length === 0)) return createResources(pool, creations);
   return inTransaction(pool, async (tx) => {
     const created = await createResources(tx, creations);

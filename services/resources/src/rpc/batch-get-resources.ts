@@ -19,10 +19,14 @@ const statementBatch = 500;
 const statementsInFlight = 2;
 
 /** Collects the lookups of concurrent calls into one statement. */
-export function batchGetResources({ pool }: { pool: Pool }): Handlers<typeof ResourcesService>['batchGetResources'] {
+export function batchGetResources({
+  keyedPool,
+}: {
+  keyedPool: Pool;
+}): Handlers<typeof ResourcesService>['batchGetResources'] {
   const readTogether = coalesce(
     async (refs: ResourceRef[]): Promise<(Resource | undefined)[]> => {
-      const found = new Map((await readResources(pool, refs)).map((resource) => [refKey(resource), resource]));
+      const found = new Map((await readResources(keyedPool, refs)).map((resource) => [refKey(resource), resource]));
       return refs.map((ref) => found.get(refKey(ref)));
     },
     { maxBatch: statementBatch, maxInFlight: statementsInFlight, laneOf: ({ workspaceId }) => workspaceId },

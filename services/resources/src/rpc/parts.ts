@@ -4,10 +4,13 @@ import type { Ids } from '@rms/base/ids';
 import { type DatabaseClock, type Pool, translatePgError } from '@rms/postgres/db';
 import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { type CallContext, fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
+import type { PendingEvent } from '../outbox/relay-queries.ts';
 
 /** Dependencies of the handlers that write. */
 export interface WriteParts {
   readonly pool: Pool;
+  /** Pool for statements that find all rows by key. It keeps query plans. */
+  readonly keyedPool: Pool;
   /** The number of partitions of the event topic. */
   readonly partitions: number;
   /** Whether audit entries leave out the name and the metadata of resources. */
@@ -15,7 +18,9 @@ export interface WriteParts {
   readonly clock: DatabaseClock;
   /** Generates IDs with the time of `clock`. */
   readonly newId: Ids;
-  /** Wakes the relay after a commit that appended events to these partitions. */
+  /** Gives the relay the committed events of new resources. */
+  readonly created: (events: readonly PendingEvent[]) => void;
+  /** Wakes the relay after a commit that appended other events to these partitions. */
   readonly committed: (partitions: Iterable<number>) => void;
   /** Called with the error of every failed write. */
   readonly failed: (error: unknown) => void;

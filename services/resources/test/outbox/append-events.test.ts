@@ -38,18 +38,8 @@ test('events keep their order and all fields', async () => {
   }));
   await appendEvents(database.pool, events);
   const rows = await readPending(database.pool, upTo(4), { rows: 1_000, bytes: 1e9 });
-  expect(rows.map((row) => row.event_id)).toEqual(upTo(500).map(String));
-  expect(rows[7]).toMatchObject({
-    workspace_id: 'ws_1',
-    environment: 'live',
-    event_type: 'resource.updated',
-    record_key: 'res_1',
-    request_id: 'req_1',
-    traceparent: '00-7',
-    tracestate: 'a=7',
-    payload: Buffer.from('7'),
-  });
-  expect(rows[8]).toMatchObject({ traceparent: '00-8', tracestate: null });
+  expect(rows.map((row) => row.eventId)).toEqual(upTo(500).map(String));
+  expect(rows.slice(7, 9)).toMatchObject(events.slice(7, 9));
 });
 
 test('a writer can append in its own statement', async () => {
@@ -61,7 +51,7 @@ test('a writer can append in its own statement', async () => {
     eventParameters([event('res_1', 1), event('res_2', 2), event('res_1', 3)]),
   );
   const rows = await readPending(database.pool, upTo(4));
-  expect(rows.map((row) => row.event_id)).toEqual(['1', '3']);
+  expect(rows.map((row) => row.eventId)).toEqual(['1', '3']);
 });
 
 test('appending no events does nothing', async () => {

@@ -49,7 +49,7 @@ describe('a relay after a failover that left the old primary running', () => {
     const lines: string[] = [];
     const log = createLogger({ name: 'outbox', destination: { write: (line: string) => void lines.push(line) } });
     const timing = { pollMs: 50, balanceMs: 100, stallCheckMs: 100 };
-    const relay = createRelay({ pool, bus, topic, partitions, log, metrics, ...timing, ...options });
+    const relay = createRelay({ pool, keyedPool: pool, bus, topic, partitions, log, metrics, ...timing, ...options });
     const supervisor = superviseWorkers([relay], log);
     closing.push(() => supervisor.stop());
     await waitUntil(() => keys.every((_, partition) => relay.owns(partition)), { what: 'the partitions' });

@@ -19,14 +19,14 @@ test('a partition whose batches are rejected is attempted less and less often, u
   } as never;
   const failures: number[] = [];
   const publisher = createPublisher({
-    pool: { query: async () => ({ rows: [] }) } as never,
+    keyedPool: { query: async () => ({ rows: [] }) } as never,
     bus,
     topic: 't',
     partitions: 1,
     log: createLogger({ name: 'relay', level: 'silent' }),
     metrics: { published: () => {}, failed: () => void failures.push(performance.now()) },
     sleeper: { wake: () => {} },
-    due: new Set(),
+    makeDue: () => {},
   });
   const event = { id: '1', partition: 0, payload: Buffer.alloc(1), traceparent: '' } as never;
   const attempt = async (times: number) => {

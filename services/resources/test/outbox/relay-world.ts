@@ -48,6 +48,7 @@ export async function createRelayWorld({ bus = createInProcessBus(), topic = 't'
       const relay = createRelay({
         ...{
           pool: database.pool,
+          keyedPool: database.pool,
           bus,
           topic,
           partitions,

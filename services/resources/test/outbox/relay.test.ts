@@ -57,8 +57,8 @@ test('deleting a published batch keeps the events to which a failover has assign
   await world.append([event('res_1', 3), event('res_1', 4)]);
   await deletePublished(pool, published);
   const left = await readPending(pool, upTo(partitions));
-  expect(left.map(({ id, event_id: eventId }) => [id, eventId])).toEqual(
-    published.map(({ id, event_id: eventId }) => [id, String(Number(eventId) + 2)]),
+  expect(left.map(({ id, eventId }) => [id, eventId])).toEqual(
+    published.map(({ id, eventId }) => [id, String(Number(eventId) + 2)]),
   );
   await deletePublished(pool, left);
   expect(await oldestAgeSeconds(pool)).toBe(0);

@@ -98,8 +98,9 @@ function storingEvents(
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
+  const hasPositions = handled.ranges.length > 0;
   return {
-    name: 'fan-out',
+    name: hasPositions ? 'fan-out-with-positions' : 'fan-out',
     text: `
       with tenants as materialized (
         select workspace_id, environment, size.webhooks,
@@ -116,7 +117,7 @@ function storingEvents(
                  select from webhooks.webhooks as w
                   where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
                ) as size
-      ), ${positionCtes(28, 'not exists (select from tenants where is_parked)')}, incoming as (
+      ), ${hasPositions ? `${positionCtes(28, 'not exists (select from tenants where is_parked)')}, ` : ''}incoming as (
         select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
                       as position, tenants.webhooks, tenants.is_deferred
           from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
@@ -129,7 +130,7 @@ function storingEvents(
           left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
          where not tenants.is_parked
            and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
-           and e.bus_partition not in (select bus_partition from behind)
+           ${hasPositions ? 'and e.bus_partition not in (select bus_partition from behind)' : ''}
       ), counted as (
         update webhooks.feeds as f set last_position = last.position
           from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
@@ -162,7 +163,7 @@ function storingEvents(
         deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
         parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
                     from tenants where is_parked)`,
-        behind: '(select array_agg(bus_partition) from behind)',
+        behind: hasPositions ? '(select array_agg(bus_partition) from behind)' : 'null::integer[]',
       })}`,
     values: [
       ...deliveryCteValues(freeCapacity),
@@ -186,7 +187,7 @@ function storingEvents(
       events.map(({ actor }) => actor),
       events.map(({ tracestate }) => tracestate || null),
       areParked,
-      ...positionValues(handled),
+      ...(hasPositions ? positionValues(handled) : []),
     ],
   };
 }

@@ -26,6 +26,7 @@ test('100,000 turns of the relay, with many sessions, leave nothing behind', asy
   const log = createLogger({ name: 'relay', level: 'silent' });
   const relay = createRelay({
     pool,
+    keyedPool: pool,
     bus: {} as never,
     topic: 't',
     partitions: 1,
