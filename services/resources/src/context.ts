@@ -16,8 +16,8 @@ export interface ResourcesContext {
   readonly security: RpcSecurity;
 }
 
-/** Two each for creations and lookups, which are sent in at most two statements at a time, and one for deletions. */
-const keyedConnections = 5;
+/** At most two statements each for creations and lookups run at a time. A workspace has half of the connections. */
+const keyedConnections = 8;
 
 /** Creates the production dependencies. Tests and standalone override some of them. */
 export function createResourcesContext(
