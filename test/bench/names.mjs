@@ -2,7 +2,7 @@ import { migrations as audit } from '@rms/postgres/audit';
 import { migrations, outboxMigrations as outbox } from '@rms/resources/migrations';
 import { startPostgres, testDatabase } from '@rms/testkit';
 import pg from 'pg';
-import { readPage } from '../../services/resources/src/resource/list-queries.ts';
+import { readPage } from '../../services/resources/src/rpc/list-resources.ts';
 import { quantile } from './processes.mjs';
 
 const tenant = /** @type {const} */ ({ workspaceId: 'ws_00000000000000000000000000', environment: 'live' });

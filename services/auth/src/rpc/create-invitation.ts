@@ -1,16 +1,15 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmail } from '../email/email-queries.ts';
 import { makeInvitation } from '../invitation/invitation.ts';
 import { invitationCreated } from '../invitation/invitation-audit.ts';
-import { checkInvitationLimit } from '../invitation/invitation-limit.ts';
 import { toInvitationMessage } from '../invitation/invitation-message.ts';
-import { lockInvitationOf, upsertInvitation } from '../invitation/invitation-queries.ts';
+import { countOpenInvitations, lockInvitationOf, upsertInvitation } from '../invitation/invitation-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
 import { fromRoleMessage, toRoleMessage } from '../member/member-message.ts';
@@ -19,7 +18,7 @@ import { found } from '../refusals.ts';
 import { makeToken } from '../token.ts';
 import { checkEmail } from '../user/email.ts';
 import { findUser, findUserByEmail } from '../user/user-queries.ts';
-import { findWorkspace } from '../workspace/workspace-queries.ts';
+import { findWorkspace, lockWorkspaceLimits } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
@@ -74,4 +73,18 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
     log.info({ workspace_id: workspaceId, invitation_id: created.id, role }, 'invitation created');
     return { invitation: toInvitationMessage(created), ...(returnToken ? { token } : {}) };
   };
+}
+
+/**
+ * Locks the workspace until the transaction ends. Throws `conflict` if it has more open invitations than allowed, and
+ * `not_found` if it does not exist or is being deleted. Call it after storing the new invitation.
+ * @param maxInvitations 0: no limit
+ */
+async function checkInvitationLimit(tx: Queryable, workspaceId: string, maxInvitations: number): Promise<void> {
+  found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
+  if (maxInvitations === 0) return;
+  if ((await countOpenInvitations(tx, workspaceId, maxInvitations + 1)) <= maxInvitations) return;
+  throw new RmsError('conflict', {
+    message: `The workspace has reached its limit of ${maxInvitations} open invitations. Revoke invitations that are not needed.`,
+  });
 }

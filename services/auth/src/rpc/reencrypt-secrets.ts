@@ -1,9 +1,10 @@
+import { reseal, type SecretBox } from '@rms/base/secrets';
 import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
+import { inTransaction, type Pool } from '@rms/postgres/db';
 import type { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
-import { reencryptBatch } from '../sealed/reencrypt.ts';
-import { countByKey } from '../sealed/sealed-queries.ts';
+import { countByKey, lockSealedByOthers, type SealedStore, writeSealed } from '../sealed/sealed-queries.ts';
 import { sealedStores } from '../sealed/sealed-stores.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -36,4 +37,33 @@ export function reencryptSecrets({
       hasPreviousKeys: box.hasPreviousKeys,
     };
   };
+}
+
+const batchSize = 500;
+
+interface ReencryptedBatch {
+  readonly resealed: number;
+  /** IDs of rows that no configured key decrypts. They stay unchanged. */
+  readonly unreadable: readonly string[];
+  /** Last processed ID, after which the next batch starts. undefined after the last batch. */
+  readonly next: string | undefined;
+}
+
+/** Re-encrypts one batch of a store with the current key, in one short transaction. */
+async function reencryptBatch(
+  pool: Pool,
+  box: SecretBox,
+  store: SealedStore,
+  after: string,
+): Promise<ReencryptedBatch> {
+  return inTransaction(pool, async (tx) => {
+    const rows = await lockSealedByOthers(tx, store, box.keyId, after, batchSize);
+    const { resealed, unreadable } = reseal(box, rows, ({ id }) => store.context(id));
+    if (resealed.length > 0) await writeSealed(tx, store, resealed);
+    return {
+      resealed: resealed.length,
+      unreadable: unreadable.map(({ id }) => id),
+      next: rows.length < batchSize ? undefined : rows.at(-1)?.id,
+    };
+  });
 }

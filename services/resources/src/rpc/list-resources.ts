@@ -1,11 +1,19 @@
 import { RmsError } from '@rms/base/errors';
 import type { Keys } from '@rms/base/secrets';
-import { cutPage, type Pool, readPageToken, tokensOf } from '@rms/postgres/db';
+import { cutPage, type PageStart, type Pool, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { readPage } from '../resource/list-queries.ts';
-import { bindingOf, checkNamePrefix, type Listing, parseSort, sortKeysOf } from '../resource/listing.ts';
+import {
+  bindingOf,
+  checkNamePrefix,
+  type Listing,
+  parseSort,
+  type SortField,
+  sortKeysOf,
+} from '../resource/listing.ts';
+import { type Resource, statuses } from '../resource/resource.ts';
 import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
+import { type ResourceRow, resourceColumns, toResource } from '../resource/resource-queries.ts';
 
 const pageSizeLimit = 100;
 
@@ -36,4 +44,115 @@ export function listResources(parts: {
       pageSize,
     };
   };
+}
+
+interface SortColumn {
+  readonly name: string;
+  /** Type of the sort key in a page token. */
+  readonly type: string;
+  /** Returns the indexed expression of an attribute or a sort key; absent: the value itself. */
+  readonly expressionOf?: (value: string) => string;
+}
+
+const id: SortColumn = { name: 'id', type: 'text' };
+const nameKey: SortColumn = {
+  name: 'name',
+  type: 'text',
+  expressionOf: (name) => `resources.name_key(${name})`,
+};
+
+/** The sort columns of each sort field. The ID contains the creation time. */
+const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
+  created_at: [id],
+  updated_at: [{ name: 'updated_at', type: 'timestamptz' }, id],
+  name: [nameKey, id],
+};
+
+/**
+ * Total size of the metadata of a page. The metadata of a resource can have 100 KB. A page ends with the resource that
+ * brings it to this size.
+ */
+const pageBytes = 2 * 1024 * 1024;
+
+/** A page of resources, in the order of the list. */
+interface ResourcePage {
+  /** Contains one resource more than the page if there are more in the direction of the walk. */
+  readonly resources: Resource[];
+  /** Number of resources of the page. */
+  readonly size: number;
+  readonly total: number;
+}
+
+/**
+ * Reads up to `limit` resources after `start` (before it, in reverse order), within {@link pageBytes}, and the exact
+ * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
+ * `created_at` scan one range per status and merge them.
+ */
+export async function readPage(
+  db: Queryable,
+  listing: Listing,
+  start: PageStart | undefined,
+  limit: number,
+): Promise<ResourcePage> {
+  const { status, sort, namePrefix } = listing;
+  const backwards = start?.direction === 'before';
+  const descending = sort.descending !== backwards;
+  const { rows } = await db.query<ResourceRow & { total: string; id: string | null; fits: boolean }>({
+    name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined, namePrefix !== ''].join(
+      '-',
+    ),
+    ...pageQuery(listing, start, descending, limit + 1),
+  });
+  const found = rows.filter(({ id }) => id !== null);
+  const size = Math.min(limit, found.filter(({ fits }) => fits).length);
+  const resources = found.slice(0, size + 1).map(toResource);
+  const total = namePrefix === '' ? Number(rows[0]?.total ?? 0) : 0;
+  return { resources: backwards ? resources.reverse() : resources, size, total };
+}
+
+function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
+  const { workspaceId, environment, status, sort, namePrefix } = listing;
+  const values: unknown[] = [workspaceId, environment, limit];
+  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
+  const columns = sortColumns[sort.field];
+  const keyOf = ({ expressionOf }: SortColumn, value: string) => expressionOf?.(value) ?? value;
+  const inOrder = (keys: readonly string[]) => keys.map((key) => `${key} ${descending ? 'desc' : 'asc'}`).join(', ');
+  const keys = columns.map((column) => keyOf(column, `r.${column.name}`));
+  // The ranges compute the keys of their rows once, as columns.
+  const order = inOrder(columns.map((_, i) => `r.sort_key_${i}`));
+  const filter = status === undefined ? undefined : parameter(status, 'text');
+  let from = '';
+  if (start) {
+    const startKeys = columns.map((column, i) => keyOf(column, parameter(start.keys[i], column.type)));
+    from = `and (${keys.join(', ')}) ${descending ? '<' : '>'} (${startKeys.join(', ')})`;
+  }
+  if (namePrefix !== '') {
+    const prefix = `resources.folded_name(${parameter(namePrefix, 'text')})`;
+    const key = keyOf(nameKey, 'r.name');
+    // No key contains the highest code point.
+    from += ` and ${key} >= ${prefix} and ${key} < ${prefix} || chr(${0x10ffff})`;
+  }
+  const range = (inStatus: string | undefined) => `
+    select r.*, ${keys.map((key, i) => `${key} as sort_key_${i}`).join(', ')} from resources.resources as r
+     where r.workspace_id = $1 and r.environment = $2 ${inStatus ? `and r.status = ${inStatus}` : ''} ${from}
+     order by ${inOrder(keys)} limit $3`;
+  const ranges =
+    filter !== undefined || sort.field === 'created_at'
+      ? range(filter)
+      : statuses.map((one) => `(${range(`'${one}'`)})`).join(' union all ');
+  const text = `
+    with total as (
+      select coalesce(sum(count), 0) as total from resources.resource_counts
+       where workspace_id = $1 and environment = $2 ${filter ? `and status = ${filter}` : ''}
+    ), page as (
+      select r.* from (${ranges}) as r order by ${order} limit $3
+    ), sized as (
+      select r.*, sum(octet_length(metadata::text)) over (order by ${order}) - octet_length(metadata::text) as bytes_before
+        from page as r
+    )
+    -- Of the resources beyond the page, only the first is needed.
+    select total.total, bytes_before < ${pageBytes} as fits,
+           ${resourceColumns(`case when bytes_before < ${pageBytes} then r.metadata else '{}' end`)}
+      from total left join sized as r on true order by ${order}`;
+  return { text, values };
 }

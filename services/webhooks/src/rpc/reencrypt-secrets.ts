@@ -1,9 +1,17 @@
+import { reseal, type SecretBox } from '@rms/base/secrets';
 import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
-import { makePageToken, readPageToken } from '@rms/postgres/db';
+import { inTransaction, makePageToken, type Pool, readPageToken } from '@rms/postgres/db';
 import type { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { reencryptBatch } from '../secrets/reencrypt.ts';
-import { countByKey, sealedStores } from '../secrets/sealed-queries.ts';
+import {
+  countByKey,
+  lockSealedByOthers,
+  type Position,
+  type SealedRef,
+  type SealedStore,
+  sealedStores,
+  writeSealed,
+} from '../secrets/sealed-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const binding = 'reencrypt secrets';
@@ -40,4 +48,29 @@ export function reencryptSecrets({
       hasPreviousKeys: box.hasPreviousKeys,
     };
   };
+}
+
+const batchSize = 500;
+
+interface ReencryptedBatch {
+  readonly resealed: number;
+  /** Rows that no configured key decrypts. They stay unchanged. */
+  readonly unreadable: readonly SealedRef[];
+  /** Where the next batch starts; undefined after the last batch. */
+  readonly next: SealedRef | undefined;
+}
+
+/** Re-encrypts a batch of a store with the current key, in one short transaction. */
+async function reencryptBatch(
+  pool: Pool,
+  box: SecretBox,
+  store: SealedStore,
+  after: Position,
+): Promise<ReencryptedBatch> {
+  return inTransaction(pool, async (tx) => {
+    const rows = await lockSealedByOthers(tx, store, box.keyId, after, batchSize);
+    const { resealed, unreadable } = reseal(box, rows, store.context);
+    if (resealed.length > 0) await writeSealed(tx, store, resealed);
+    return { resealed: resealed.length, unreadable, next: rows.length < batchSize ? undefined : rows.at(-1) };
+  });
 }

@@ -1,15 +1,15 @@
 import { RmsError, tryAgainIn } from '@rms/base/errors';
 import { newId } from '@rms/base/ids';
-import { toScope, toTenant } from '@rms/base/tenant';
+import { type Tenant, toScope, toTenant } from '@rms/base/tenant';
 import { type EventType, eventTypes, receivedTypes, sampleEvent } from '@rms/base/webhook-events';
 import { appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toAttemptMessage } from '../delivery/delivery-message.ts';
 import { insertTestDelivery } from '../delivery/test-delivery-queries.ts';
 import { toAttemptJson, toLoggedAttempt } from '../engine/attempt/attempt.ts';
 import { send } from '../engine/attempt/send.ts';
-import { countTest } from '../webhook/test-count-queries.ts';
 import type { Webhook } from '../webhook/webhook.ts';
 import { webhookEntry } from '../webhook/webhook-audit.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
@@ -98,4 +98,23 @@ function typeToSend({ events }: Webhook, requested: string): EventType {
   if (type) return type;
   const message = `must be a type that the webhook receives: ${(received.length > 0 ? received : eventTypes).join(', ')}`;
   throw new RmsError('invalid_request', { details: [{ field: 'event_type', message }] });
+}
+
+/**
+ * Counts a test delivery. Returns false if the tenant has already made `most` within the current minute, which begins
+ * with its first test.
+ */
+async function countTest(tx: Queryable, { workspaceId, environment }: Tenant, most: number): Promise<boolean> {
+  // A concurrent transaction may have begun a little later, so a start shortly after now() belongs to the current
+  // minute. A start long after now() means that the clock of the database was set back.
+  const isCurrent = "c.starts_at between now() - interval '1 minute' and now() + interval '1 minute'";
+  const { rowCount } = await tx.query(
+    `insert into webhooks.test_counts as c (workspace_id, environment, starts_at, tests) values ($1, $2, now(), 1)
+         on conflict (workspace_id, environment) do update
+        set tests = case when ${isCurrent} then c.tests + 1 else 1 end,
+            starts_at = case when ${isCurrent} then c.starts_at else now() end
+      where not (${isCurrent}) or c.tests < $3`,
+    [workspaceId, environment, most],
+  );
+  return rowCount === 1;
 }

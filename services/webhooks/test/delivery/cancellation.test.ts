@@ -2,10 +2,10 @@ import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
-import { cancelQueued } from '../../src/delivery/cancel-queries.ts';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
+import { cancelQueued } from '../../src/rpc/cancel-delivery.ts';
 import { responded, type Steps, stepsOn } from '../leases.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 

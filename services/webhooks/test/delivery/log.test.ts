@@ -2,8 +2,8 @@ import { newId } from '@rms/base/ids';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import type { LogFilter, LoggedStatus } from '../../src/delivery/log-filter.ts';
 import { type LoggedDelivery, readDeliveries } from '../../src/delivery/log-queries.ts';
-import { countUnfinished, maxUnfinished } from '../../src/delivery/unfinished-queries.ts';
 import { migrations } from '../../src/migrations.ts';
+import { countUnfinished, maxUnfinished } from '../../src/rpc/count-unfinished-deliveries.ts';
 
 const statuses: LoggedStatus[] = ['pending', 'retrying', 'delivered', 'failed', 'skipped'];
 const types = ['resource.created', 'resource.updated', 'resource.deleted'];

@@ -2,7 +2,7 @@ import { newId } from '@rms/base/ids';
 import type { Queryable } from '@rms/postgres/db';
 import type { TestDatabase } from '@rms/testkit';
 import { readDeliveries } from '../../src/delivery/log-queries.ts';
-import { readEventProgress } from '../../src/event/progress-queries.ts';
+import { readEventProgress } from '../../src/rpc/list-events-of-request.ts';
 import { newTenant, webhooksDatabase } from '../support.ts';
 
 interface Plan {

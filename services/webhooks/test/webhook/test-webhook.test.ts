@@ -4,7 +4,7 @@ import { eventTypes } from '@rms/base/webhook-events';
 import { DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { findOwners } from '../../src/workspace/lookup-queries.ts';
+import { findOwners } from '../../src/rpc/find-workspaces.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 const conflict = { code: 'conflict' };
