@@ -72,11 +72,16 @@ module.exports = {
       to: { path: '^standalone/' },
     },
     {
-      name: 'no-sql-in-rpc-and-routes',
-      comment: 'rpc/ and routes/ contain no SQL. Database access belongs in *-queries.ts and in packages.',
+      name: 'an-operation-is-one-file',
+      comment:
+        'A file of rpc/ holds an operation: validation, transaction, and the SQL that only it uses. Only the service ' +
+        'imports it. Code that several operations use belongs in the folder of its noun; SQL, in *-queries.ts.',
       severity: 'error',
-      from: { path: '^services/[^/]+/src/(rpc|routes)/' },
-      to: { path: '^node_modules/pg/' },
+      from: { path: '^services/[^/]+/src/', pathNot: '^services/[^/]+/src/(service|user-services)\\.ts$' },
+      to: {
+        path: '^services/[^/]+/src/rpc/',
+        pathNot: '^services/[^/]+/src/rpc/(handler|parts|join-workspace|change-in-batch)\\.ts$',
+      },
     },
     {
       name: 'testkit-only-in-tests',

@@ -1,10 +1,12 @@
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { countAcrossJump, movableClock } from '@rms/testkit';
-import { insertEmail, leaseEmails } from '../src/email/email-queries.ts';
+import { insertEmail } from '../src/email/email-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { requestPartitions } from '../src/request/request-log.ts';
-import { readPending, setPending } from '../src/second-factor/second-factor-queries.ts';
+import { setPending } from '../src/rpc/begin-second-factor.ts';
+import { readPending } from '../src/rpc/confirm-second-factor.ts';
+import { leaseEmails } from '../src/rpc/lease-email-requests.ts';
 import { throttles } from '../src/sign-in/throttle.ts';
 import { authDatabase } from './support.ts';
 

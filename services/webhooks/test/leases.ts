@@ -13,9 +13,9 @@ import type { Recording } from '../src/engine/record/record-queries.ts';
 import type { Capacity } from '../src/engine/schedule/scheduler.ts';
 import type { Arrival } from '../src/event/arrival.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
+import { insertWebhook } from '../src/rpc/create-webhook.ts';
 import { defaultRateLimit } from '../src/webhook/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/webhook/retry-policy.ts';
-import { insertWebhook } from '../src/webhook/webhook-queries.ts';
 import { type newEvent, type Tenant, toRecord } from './support.ts';
 
 /** The part of the only running instance. */

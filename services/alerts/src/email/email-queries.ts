@@ -163,21 +163,6 @@ export interface WaitingEmails {
   readonly lastError: string;
 }
 
-/** Returns the waiting emails of a workspace, and the waiting account emails, which belong to no workspace. */
-export async function readWaiting(db: Queryable, workspaceId: string, limit: number): Promise<WaitingEmails> {
-  const { rows } = await db.query<WaitingEmails>(
-    `select count(*)::int as count, coalesce((array_agg(last_error order by due_at desc))[1], '') as "lastError"
-       from (select mail.last_error, mail.due_at
-               from unnest(array[$1, '']) as owner (id)
-                    cross join lateral (select last_error, due_at from alerts.mails
-                                         where workspace_id = owner.id and state = 'queued' and last_error <> ''
-                                         order by due_at desc limit $2) as mail
-              order by mail.due_at desc limit $2) as waiting`,
-    [workspaceId, limit],
-  );
-  return rows[0] as WaitingEmails;
-}
-
 /** Deletes emails 30 days after they were sent or failed. */
 export function forgetEmails(db: Queryable, signal: AbortSignal): Promise<number> {
   const old = { where: `state <> 'queued' and ended_at < alerts.agreed_now() - interval '30 days'` };

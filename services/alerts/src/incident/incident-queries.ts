@@ -121,30 +121,7 @@ export interface IncidentFilter {
   readonly limit: number;
 }
 
-/** Returns matching incidents, newest first. */
-export async function listIncidents(db: Queryable, filter: IncidentFilter): Promise<StoredIncident[]> {
-  const { rows } = await db.query<IncidentRow>(
-    `select incidents.*
-       from unnest($2::text[]) as scope (environment) cross join lateral (
-              select * from alerts.incidents
-               where workspace_id = $1 and environment = scope.environment and ($3::text is null or state = $3)
-                 and ($4::text is null or kind = $4) and ($5::text is null or id < $5)
-               order by id desc limit $6
-            ) as incidents
-      order by id desc limit $6`,
-    [
-      filter.workspaceId,
-      filter.environments,
-      filter.state ?? null,
-      filter.kind ?? null,
-      filter.before ?? null,
-      filter.limit,
-    ],
-  );
-  return rows.map(toIncident);
-}
-
-interface IncidentRow {
+export interface IncidentRow {
   workspace_id: string;
   environment: Tenant['environment'];
   id: string;
@@ -164,7 +141,7 @@ interface IncidentRow {
   object: string;
 }
 
-function toIncident(row: IncidentRow): StoredIncident {
+export function toIncident(row: IncidentRow): StoredIncident {
   return {
     workspaceId: row.workspace_id,
     environment: row.environment,

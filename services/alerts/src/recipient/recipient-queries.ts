@@ -35,17 +35,6 @@ export async function recordConfirmationRequest(
   return rowCount === 1;
 }
 
-/** Confirms an address. Returns false if it has confirmed before. */
-export async function confirmAddress(tx: Queryable, workspaceId: string, address: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `insert into alerts.outside_recipients as known (workspace_id, address, asked_at, confirmed_at)
-     values ($1, lower($2), now(), now())
-         on conflict (workspace_id, address) do update set confirmed_at = now() where known.confirmed_at is null`,
-    [workspaceId, address],
-  );
-  return rowCount === 1;
-}
-
 /** Deletes addresses that did not confirm while their link was valid. */
 export function forgetUnconfirmed(db: Queryable, afterSeconds: number, signal: AbortSignal): Promise<number> {
   const old = {

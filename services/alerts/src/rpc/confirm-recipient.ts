@@ -1,10 +1,9 @@
 import type { Keys } from '@rms/base/secrets';
 import { type AuditedFields, appendAudit, changesBetween } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
-import { confirmAddress } from '../recipient/recipient-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 const fields: AuditedFields<{ readonly confirmed: boolean }> = { confirmed: 'shown' };
@@ -24,4 +23,15 @@ export function confirmRecipient(
     });
     return {};
   };
+}
+
+/** Confirms an address. Returns false if it has confirmed before. */
+async function confirmAddress(tx: Queryable, workspaceId: string, address: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into alerts.outside_recipients as known (workspace_id, address, asked_at, confirmed_at)
+     values ($1, lower($2), now(), now())
+         on conflict (workspace_id, address) do update set confirmed_at = now() where known.confirmed_at is null`,
+    [workspaceId, address],
+  );
+  return rowCount === 1;
 }

@@ -1,10 +1,16 @@
 import { isId } from '@rms/base/ids';
 import { toScope } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
-import { listIncidents as readIncidents } from '../incident/incident-queries.ts';
+import {
+  type IncidentFilter,
+  type IncidentRow,
+  type StoredIncident,
+  toIncident,
+} from '../incident/incident-queries.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
@@ -31,4 +37,27 @@ export function listIncidents({ pool }: HandlerParts): Handlers<typeof AlertsSer
       nextPageToken: rows.length > pageSize ? (incidents.at(-1)?.id ?? '') : '',
     };
   };
+}
+
+/** Returns matching incidents, newest first. */
+async function readIncidents(db: Queryable, filter: IncidentFilter): Promise<StoredIncident[]> {
+  const { rows } = await db.query<IncidentRow>(
+    `select incidents.*
+       from unnest($2::text[]) as scope (environment) cross join lateral (
+              select * from alerts.incidents
+               where workspace_id = $1 and environment = scope.environment and ($3::text is null or state = $3)
+                 and ($4::text is null or kind = $4) and ($5::text is null or id < $5)
+               order by id desc limit $6
+            ) as incidents
+      order by id desc limit $6`,
+    [
+      filter.workspaceId,
+      filter.environments,
+      filter.state ?? null,
+      filter.kind ?? null,
+      filter.before ?? null,
+      filter.limit,
+    ],
+  );
+  return rows.map(toIncident);
 }

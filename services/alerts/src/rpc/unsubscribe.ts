@@ -1,11 +1,12 @@
 import type { Keys } from '@rms/base/secrets';
+import type { Tenant } from '@rms/base/tenant';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import type { AlertKind } from '../rule/rule.ts';
 import { unsubscribedEntry } from '../rule/rule-audit.ts';
-import { addUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 export function unsubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['unsubscribe'] {
@@ -18,4 +19,19 @@ export function unsubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof
     });
     return {};
   };
+}
+
+/** Unsubscribes an address from a rule. Returns false if it was already unsubscribed. */
+async function addUnsubscribed(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  kind: AlertKind,
+  address: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into alerts.unsubscribed (workspace_id, environment, kind, address) values ($1, $2, $3, lower($4))
+         on conflict do nothing`,
+    [workspaceId, environment, kind, address],
+  );
+  return rowCount === 1;
 }

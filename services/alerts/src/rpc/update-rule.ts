@@ -2,7 +2,7 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { type Tenant, toTenant } from '@rms/base/tenant';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { type Handlers, type RpcContext, userOfActor } from '@rms/rpc';
 import { watchSoon } from '../evaluate/watch-queries.ts';
@@ -11,7 +11,7 @@ import type { Workspaces } from '../recipient/workspaces.ts';
 import { type AlertKind, checkRule, isEmailAddress, type Rule, withDefaults } from '../rule/rule.ts';
 import { ruleChanges, ruleEntry } from '../rule/rule-audit.ts';
 import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
-import { readRules, readUnsubscribed, removeUnsubscribed, writeRule } from '../rule/rule-queries.ts';
+import { readRules, readUnsubscribed, removeUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 interface Parts extends Pick<HandlerParts, 'pool'> {
@@ -98,4 +98,29 @@ function change(rule: Rule, request: UpdateRuleRequest): Rule {
 
 function unique(addresses: readonly string[]): string[] {
   return [...new Map(addresses.map((address) => [address.trim().toLowerCase(), address.trim()])).values()];
+}
+
+/** Inserts or replaces a rule. */
+async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<void> {
+  await tx.query(
+    `insert into alerts.rules
+            (workspace_id, environment, kind, enabled, threshold, window_seconds, minimum, recipients, to_owners, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         on conflict (workspace_id, environment, kind) do update
+        set enabled = excluded.enabled, threshold = excluded.threshold, window_seconds = excluded.window_seconds,
+            minimum = excluded.minimum, recipients = excluded.recipients, to_owners = excluded.to_owners,
+            updated_at = excluded.updated_at`,
+    [
+      rule.workspaceId,
+      rule.environment,
+      rule.kind,
+      rule.enabled,
+      rule.threshold,
+      rule.windowSeconds,
+      rule.minimum,
+      rule.recipients,
+      rule.toOwners,
+      updatedAt,
+    ],
+  );
 }

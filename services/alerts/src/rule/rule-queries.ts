@@ -31,31 +31,6 @@ export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): P
   }));
 }
 
-/** Inserts or replaces a rule. */
-export async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<void> {
-  await tx.query(
-    `insert into alerts.rules
-            (workspace_id, environment, kind, enabled, threshold, window_seconds, minimum, recipients, to_owners, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-         on conflict (workspace_id, environment, kind) do update
-        set enabled = excluded.enabled, threshold = excluded.threshold, window_seconds = excluded.window_seconds,
-            minimum = excluded.minimum, recipients = excluded.recipients, to_owners = excluded.to_owners,
-            updated_at = excluded.updated_at`,
-    [
-      rule.workspaceId,
-      rule.environment,
-      rule.kind,
-      rule.enabled,
-      rule.threshold,
-      rule.windowSeconds,
-      rule.minimum,
-      rule.recipients,
-      rule.toOwners,
-      updatedAt,
-    ],
-  );
-}
-
 /** Returns the unsubscribed addresses of a tenant's rules. */
 export async function readUnsubscribed(
   db: Queryable,
@@ -66,21 +41,6 @@ export async function readUnsubscribed(
     [workspaceId, environment],
   );
   return rows;
-}
-
-/** Unsubscribes an address from a rule. Returns false if it was already unsubscribed. */
-export async function addUnsubscribed(
-  db: Queryable,
-  { workspaceId, environment }: Tenant,
-  kind: AlertKind,
-  address: string,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `insert into alerts.unsubscribed (workspace_id, environment, kind, address) values ($1, $2, $3, lower($4))
-         on conflict do nothing`,
-    [workspaceId, environment, kind, address],
-  );
-  return rowCount === 1;
 }
 
 /** Resubscribes an address to a rule. Returns false if it was not unsubscribed. */

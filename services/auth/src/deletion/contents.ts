@@ -1,3 +1,4 @@
+import { RmsError } from '@rms/base/errors';
 import type { WorkspaceContents } from '@rms/postgres/workspace-deletion';
 
 /** All tables of this service that have rows of workspaces, except the workspaces themselves. */
@@ -15,3 +16,8 @@ export const contents: WorkspaceContents = {
     { name: 'auth.memberships', by: 'user_id', acrossEnvironments: true },
   ],
 };
+
+/** Returns a `conflict` error: a step of the deletion was called without the first step. */
+export function notBegun(): RmsError {
+  return new RmsError('conflict', { message: 'The deletion of the workspace has not begun.' });
+}

@@ -26,30 +26,7 @@ export async function insertEmailOf(
 }
 
 /** Difference between the clocks of two transactions that is not a jump. */
-const toleranceSeconds = 60;
-
-/**
- * Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. A longer lease is of
- * a clock that was ahead, and has ended.
- */
-export async function leaseEmails(
-  db: Queryable,
-  limit: number,
-  leaseSeconds: number,
-): Promise<{ id: string; sealed: Buffer }[]> {
-  const { rows } = await db.query<{ id: string; sealed: Buffer }>(
-    `update auth.mail_requests set leased_until = now() + $2 * interval '1 second'
-      where id = any(array(
-              select id from auth.mail_requests
-               where (leased_until <= now() or leased_until > now() + ($2 + ${toleranceSeconds}) * interval '1 second')
-                 and expires_at > now()
-               order by id limit $1 for update skip locked
-            ))
-     returning id, sealed`,
-    [limit, leaseSeconds],
-  );
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-}
+export const toleranceSeconds = 60;
 
 /** Deletes emails that the alerts service has stored. */
 export async function deleteEmails(db: Queryable, ids: readonly string[]): Promise<void> {

@@ -1,6 +1,5 @@
 import type { Queryable } from '@rms/postgres/db';
 import type { User } from '../user/user.ts';
-import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 import type { Identity, LinkedIdentity } from './identity.ts';
 
 interface IdentityRow {
@@ -12,16 +11,6 @@ interface IdentityRow {
 }
 
 const columns = 'issuer, subject, linked_at, email, client_address';
-
-/** Returns the user who signs in with this identity. */
-export async function findUserByIdentity(db: Queryable, { issuer, subject }: Identity): Promise<User | undefined> {
-  const { rows } = await db.query<UserRow>(
-    `select ${userColumns} from auth.users
-      where id = (select user_id from auth.identities where issuer = $1 and subject = $2)`,
-    [issuer, subject],
-  );
-  return rows[0] && toUser(rows[0]);
-}
 
 /** Links an identity to a user. Returns false if the identity is already linked. */
 export async function insertIdentity(

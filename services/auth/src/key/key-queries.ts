@@ -4,7 +4,7 @@ import type { PlanLimits } from '../plan/plan.ts';
 import { optionalNumber, type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { KeyScope, KeyStatus, StoredKey } from './key.ts';
 
-interface KeyRow {
+export interface KeyRow {
   workspace_id: string;
   environment: Environment;
   id: string;
@@ -23,11 +23,11 @@ interface KeyRow {
   rate_limit_requests: string | null;
 }
 
-const columns = `workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at, revoked_at,
+export const columns = `workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at, revoked_at,
   rolled_at, replaced_by_id, created_by, version, rate_limit_requests`;
 
 /** Condition of a valid key; see `verdictFor`. The index keys_by_end finds the valid keys of a workspace. */
-const isValid = "revoked_at is null and coalesce(least(expires_at, rolled_at), 'infinity') > now()";
+export const isValid = "revoked_at is null and coalesce(least(expires_at, rolled_at), 'infinity') > now()";
 
 export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   await db.query(
@@ -84,7 +84,7 @@ export async function countValidKeys(tx: Queryable, workspaceId: string, most: n
 }
 
 /** Condition of each status; see KeyStatus in keys_service.proto. */
-const hasStatus: Readonly<Record<KeyStatus, string>> = {
+export const hasStatus: Readonly<Record<KeyStatus, string>> = {
   active: `rolled_at is null and ${isValid}`,
   expired: 'revoked_at is null and rolled_at is null and expires_at <= now()',
   revoked: 'revoked_at is not null',
@@ -92,7 +92,7 @@ const hasStatus: Readonly<Record<KeyStatus, string>> = {
 };
 
 /** Maximum number of keys that a filtered list reads. A workspace can have any number of keys that are no longer valid. */
-const maxKeysRead = 10_000;
+export const maxKeysRead = 10_000;
 
 /** A page to read. Keys must meet every condition. */
 export interface KeyPage {
@@ -107,75 +107,6 @@ export interface KeyPage {
   /** Empty: any. */
   readonly createdBy: string;
   readonly limit: number;
-}
-
-/**
- * Returns up to `limit` keys of a workspace after or before `start`, newest first. Reads one index range per
- * environment. With a filter, it reads at most {@link maxKeysRead} keys; if it stops there, `lastRead` is the ID of the
- * last key that it read.
- */
-export async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredKey[]; lastRead?: string }> {
-  const { workspaceId, environments, start, limit } = page;
-  const backwards = start?.direction === 'before';
-  const order = backwards ? 'asc' : 'desc';
-  const inOrder = (selected: string, most: string) => `
-    select key.*
-      from unnest($2::text[]) as requested (name)
-           cross join lateral (
-             select ${selected} from auth.keys
-              where workspace_id = $1 and environment = requested.name and id ${backwards ? '>' : '<'} $3
-              order by id ${order} limit ${most}
-           ) as key
-     order by id ${order}`;
-  // "~" sorts after every ID.
-  const values: unknown[] = [workspaceId, environments, start?.keys[0] ?? '~'];
-  const listed = (rows: KeyRow[]) => (backwards ? rows.map(toKey).reverse() : rows.map(toKey));
-  const { status, namePart, createdBy } = page;
-  const filters = [
-    ...(page.validOnly ? [isValid] : []),
-    ...(page.ownLimitOnly ? ['rate_limit_requests is not null'] : []),
-    ...(status ? [hasStatus[status]] : []),
-    ...(namePart === '' ? [] : ['strpos(lower(name), lower($5)) > 0']),
-    ...(createdBy === '' ? [] : [`created_by = $${namePart === '' ? 5 : 6}`]),
-  ];
-  if (filters.length === 0) {
-    const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
-    return { keys: listed(rows) };
-  }
-  // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
-  const most = `(select ${maxKeysRead})`;
-  const { rows } = await db.query<KeyRow>(
-    `select * from (${inOrder(columns, most)} limit ${most}) as read
-      where ${filters.join(' and ')}
-      order by id ${order} limit $4`,
-    [...values, limit, ...[namePart, createdBy].filter((one) => one !== '')],
-  );
-  if (rows.length === limit) return { keys: listed(rows) };
-  const last = await db.query<{ id: string }>(
-    `${inOrder('id', most)} offset (select ${maxKeysRead - 1}) limit 1`,
-    values,
-  );
-  const [end] = last.rows;
-  return { keys: listed(rows), ...(end ? { lastRead: end.id } : {}) };
-}
-
-/** Returns a key if it belongs to one of these environments. */
-export async function findKey(
-  db: Queryable,
-  workspaceId: string,
-  id: string,
-  environments: readonly Environment[],
-): Promise<StoredKey | undefined> {
-  const { rows } = await db.query<KeyRow>(
-    `select ${columns} from auth.keys where workspace_id = $1 and environment = any($2) and id = $3`,
-    [workspaceId, environments, id],
-  );
-  return rows[0] && toKey(rows[0]);
-}
-
-/** Returns one key, locked until the transaction ends. */
-export async function lockKey(tx: Queryable, ref: KeyRef): Promise<StoredKey | undefined> {
-  return (await lockKeys(tx, [ref]))[0];
 }
 
 /** Returns several keys, locked in ID order until the transaction ends. */
@@ -225,7 +156,7 @@ export interface KeyRef extends TenantScope {
 }
 
 /** A key found by its hash, with the data for its verdict. */
-export interface FoundKey {
+interface FoundKey {
   readonly key: StoredKey;
   /**
    * Database time. It also sets the end of overlaps, so clock differences between replicas never prolong a key's life.
@@ -265,34 +196,7 @@ export async function setRevoked(tx: Queryable, keys: readonly StoredKey[]): Pro
   return rows.map(toKey);
 }
 
-/** Records the replacement of a key, and the end of the overlap, after which the old key is expired. */
-export async function setRolled(
-  tx: Queryable,
-  key: StoredKey,
-  overlapSeconds: number,
-  replacedById: string,
-): Promise<StoredKey> {
-  const { rows } = await tx.query<KeyRow>(
-    `update auth.keys set rolled_at = now() + $4 * interval '1 second', replaced_by_id = $5, version = version + 1
-      where workspace_id = $1 and environment = $2 and id = $3
-      returning ${columns}`,
-    [key.workspaceId, key.environment, key.id, overlapSeconds, replacedById],
-  );
-  return toKey(rows[0] as KeyRow);
-}
-
-/** Stores the changeable settings of a key: name, allowlist, rate limit and expiry. */
-export async function updateKey(tx: Queryable, key: StoredKey): Promise<StoredKey> {
-  const { rows } = await tx.query<KeyRow>(
-    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, expires_at = $7, version = version + 1
-      where workspace_id = $1 and environment = $2 and id = $3
-      returning ${columns}`,
-    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests, key.expiresAt],
-  );
-  return toKey(rows[0] as KeyRow);
-}
-
-function toKey(row: KeyRow): StoredKey {
+export function toKey(row: KeyRow): StoredKey {
   return {
     workspaceId: row.workspace_id,
     environment: row.environment,

@@ -50,15 +50,6 @@ export async function roleOf(db: Queryable, workspaceId: string, userId: string)
   return rows[0]?.role;
 }
 
-/** Like `roleOf`, but locks the membership, so that the role cannot change until the transaction ends. */
-export async function lockRoleOf(tx: Queryable, workspaceId: string, userId: string): Promise<Role | undefined> {
-  const { rows } = await tx.query<{ role: Role }>(
-    'select role from auth.memberships where workspace_id = $1 and user_id = $2 for share',
-    [workspaceId, userId],
-  );
-  return rows[0]?.role;
-}
-
 interface MemberRow {
   user_id: string;
   email: string;
@@ -90,12 +81,6 @@ export async function listMembers(db: Queryable, workspaceId: string): Promise<M
     hasSecondFactor: row.has_second_factor,
     disabled: row.disabled,
   }));
-}
-
-/** Returns whether any workspace has a member. */
-export async function hasMembers(db: Queryable): Promise<boolean> {
-  const { rowCount } = await db.query('select from auth.memberships limit 1');
-  return rowCount === 1;
 }
 
 /** Returns the number of members of a workspace, counted up to `most`. */
@@ -133,20 +118,8 @@ export async function lockOwned(tx: Queryable, userId: string): Promise<void> {
   }
 }
 
-export async function setRole(tx: Queryable, workspaceId: string, userId: string, role: Role): Promise<void> {
-  await tx.query('update auth.memberships set role = $3 where workspace_id = $1 and user_id = $2', [
-    workspaceId,
-    userId,
-    role,
-  ]);
-}
-
 /** Deletes all members of a workspace. */
 export async function deleteMembersOf(tx: Queryable, workspaceId: string): Promise<void> {
   await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
   await tx.query('delete from auth.memberships where workspace_id = $1', [workspaceId]);
-}
-
-export async function deleteMembership(tx: Queryable, workspaceId: string, userId: string): Promise<void> {
-  await tx.query('delete from auth.memberships where workspace_id = $1 and user_id = $2', [workspaceId, userId]);
 }

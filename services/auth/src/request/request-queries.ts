@@ -31,85 +31,6 @@ export interface RequestsLeftOut extends Tenant {
   readonly requests: number;
 }
 
-/**
- * Stores requests. Ignores requests that are already stored, requests from a time without a partition, and requests
- * without a workspace. Counts the stored requests per workspace, environment and day, and those left out: `leftOut`, and
- * requests above `maxPerDay`. Concurrent calls may exceed `maxPerDay` by their requests.
- */
-export async function insertRequests(
-  db: Queryable,
-  columns: RequestColumns,
-  { leftOut, maxPerDay }: { readonly leftOut: readonly RequestsLeftOut[]; readonly maxPerDay: number },
-): Promise<void> {
-  await db.query({
-    name: 'requests-insert',
-    text: `
-      with reported as (
-      select r.*, started_at, day,
-             coalesce(stored, 0) + row_number() over (partition by workspace_id, environment, day) > $19 as is_over
-        from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::text[], $8::integer[],
-                    $9::text[], $10::text[], $11::boolean[], $12::real[], $13::real[], $14::real[], $15::real[], $16::text[],
-                    $17::text[], $18::text[])
-             as r (workspace_id, environment, request_id, started_us, trace_id, method, route, status, error_code,
-                   key_id, replayed, authenticated_ms, limited_ms, handled_ms, duration_ms, actor, path, client_address)
-       cross join lateral (select to_timestamp(started_us / 1e6) as started_at) as at
-       cross join lateral (select (started_at at time zone 'UTC')::date as day) as of
-        left join auth.request_counts using (workspace_id, environment, day)
-       where started_at > now() - interval '1 day' and started_at < now() + interval '6 days' and workspace_id <> ''
-      ), inserted as (
-      insert into auth.requests (workspace_id, environment, request_id, started_at, trace_id, method, route, status,
-                                 error_code, key_id, replayed, authenticated_ms, limited_ms, handled_ms, duration_ms, actor,
-                                 path, client_address)
-      select workspace_id, environment, request_id, started_at, trace_id, method, route, status, error_code, key_id,
-             replayed, case when authenticated_ms >= 0 then authenticated_ms end,
-             case when limited_ms >= 0 then limited_ms end, case when handled_ms >= 0 then handled_ms end, duration_ms, actor,
-             path, client_address
-        from reported
-       where not is_over
-          on conflict (workspace_id, environment, request_id, started_at) do nothing
-      returning workspace_id, environment, (started_at at time zone 'UTC')::date as day
-      )
-      insert into auth.request_counts as known (workspace_id, environment, day, stored, left_out)
-      select workspace_id, environment, day, sum(stored), sum(left_out)
-        from (
-               select workspace_id, environment, day, 1 as stored, 0 as left_out from inserted
-                union all
-               select workspace_id, environment, day, 0, 1 from reported where is_over
-                union all
-               select workspace_id, environment, (now() at time zone 'UTC')::date, 0, requests
-                 from unnest($20::text[], $21::text[], $22::bigint[]) as left_out (workspace_id, environment, requests)
-             ) as counted
-       group by workspace_id, environment, day
-       order by workspace_id, environment, day
-          on conflict (workspace_id, environment, day) do update
-         set stored = known.stored + excluded.stored, left_out = known.left_out + excluded.left_out`,
-    values: [
-      columns.workspaceIds,
-      columns.environments,
-      columns.requestIds,
-      columns.startTimesUs,
-      columns.traceIds,
-      columns.methods,
-      columns.routes,
-      columns.statuses,
-      columns.errorCodes,
-      columns.keyIds,
-      columns.replayed,
-      columns.authenticatedMs,
-      columns.limitedMs,
-      columns.handledMs,
-      columns.durationsMs,
-      columns.actors,
-      columns.paths,
-      columns.clientAddresses,
-      maxPerDay,
-      leftOut.map(({ workspaceId }) => workspaceId),
-      leftOut.map(({ environment }) => environment),
-      leftOut.map(({ requests }) => requests),
-    ],
-  });
-}
-
 /** Returns the number of requests that were left out on the days of `since` to `until`. */
 export async function countLeftOut(
   db: Queryable,
@@ -141,32 +62,13 @@ export function trimRequestCounts(db: Queryable, retentionDays: number, signal?:
 }
 
 /** SQL expressions for the fields of a request, except the names of its key. */
-const columnsOf = (r: string) => `${r}.workspace_id as "workspaceId", ${r}.environment, request_id as "requestId",
+export const columnsOf = (
+  r: string,
+) => `${r}.workspace_id as "workspaceId", ${r}.environment, request_id as "requestId",
             started_at as "startedAt", trace_id as "traceId", method, path, client_address as "clientAddress", route,
             status, error_code as "errorCode", key_id as "keyId", actor, replayed,
             authenticated_ms as "authenticatedMs", limited_ms as "limitedMs", handled_ms as "handledMs",
             duration_ms as "durationMs"`;
-
-/** Returns the most recent requests with this ID, newest first. */
-export async function listRequestsWithId(
-  db: Queryable,
-  { workspaceId, environments, requestId }: TenantScope & { requestId: string },
-  limit: number,
-): Promise<LoggedRequest[]> {
-  const { rows } = await db.query<LoggedRequest>(
-    `select ${columnsOf('r')}, coalesce(k.hint, '') as "keyHint", coalesce(k.name, '') as "keyName"
-       from unnest($2::text[]) as scope (name)
-      cross join lateral (
-            select * from auth.requests
-             where workspace_id = $1 and environment = scope.name and request_id = $3
-             order by started_at desc limit $4
-            ) as r
-       left join auth.keys as k on k.workspace_id = r.workspace_id and k.environment = r.environment and k.id = r.key_id
-      order by started_at desc limit $4`,
-    [workspaceId, environments, requestId, limit],
-  );
-  return rows;
-}
 
 /** A filter of requests. Undefined fields match everything. */
 export interface RequestFilter {
@@ -180,10 +82,10 @@ export interface RequestFilter {
 }
 
 /** A request with its sort key: microseconds since 1970, as text. */
-export type FoundRequest = LoggedRequest & { readonly startedUs: string };
+type FoundRequest = LoggedRequest & { readonly startedUs: string };
 
 /** A page of the request log to read. */
-export interface RequestSearch extends TenantScope {
+interface RequestSearch extends TenantScope {
   readonly filter: RequestFilter;
   /** Sort keys: `startedUs` and the request ID. */
   readonly start: PageStart | undefined;

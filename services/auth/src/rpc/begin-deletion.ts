@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { countContents } from '../deletion/count-contents.ts';
@@ -9,7 +9,7 @@ import { revokeKeysOf } from '../key/revoke.ts';
 import { deleteMembersOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { workspaceDeletionStarted } from '../workspace/workspace-audit.ts';
-import { lockWorkspace, setDeleting } from '../workspace/workspace-queries.ts';
+import { lockWorkspace } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
@@ -36,4 +36,9 @@ export function beginDeletion(parts: HandlerParts): Handlers<typeof WorkspaceDel
     if (isFirst) log.info({ workspace_id: workspaceId }, 'workspace deletion started');
     return {};
   };
+}
+
+/** Marks a workspace as being deleted. */
+async function setDeleting(tx: Queryable, id: string): Promise<void> {
+  await tx.query('update auth.workspaces set deletion_started_at = now() where id = $1', [id]);
 }

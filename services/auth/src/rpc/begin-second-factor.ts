@@ -1,12 +1,13 @@
 import { RmsError } from '@rms/base/errors';
+import type { Queryable } from '@rms/postgres/db';
 import type { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';
 import { changedMeanwhile, found } from '../refusals.ts';
 import { describeSecret, makeSecret } from '../second-factor/authenticator.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
-import { setPending } from '../second-factor/second-factor-queries.ts';
 import { provePassword } from '../sign-in/prove-password.ts';
+import type { User } from '../user/user.ts';
 import { findUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -23,4 +24,18 @@ export function beginSecondFactor(parts: HandlerParts): Handlers<typeof SecondFa
     if (!(await setPending(pool, user, box.seal(secret, sealedFor(userId))))) throw changedMeanwhile();
     return describeSecret(secret, user.email);
   };
+}
+
+/** Stores an unconfirmed secret. Returns false if the user's sessions have ended since `user` was read. */
+export async function setPending(
+  db: Queryable,
+  { id, sessionGeneration }: Pick<User, 'id' | 'sessionGeneration'>,
+  sealed: Buffer,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update auth.users set pending_factor_sealed = $2, pending_factor_at = now()
+      where id = $1 and session_generation = $3`,
+    [id, sealed, sessionGeneration],
+  );
+  return rowCount === 1;
 }

@@ -1,15 +1,15 @@
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { memberAdded } from '../member/member-audit.ts';
-import { hasMembers, insertMembership } from '../member/member-queries.ts';
+import { insertMembership } from '../member/member-queries.ts';
 import { makePassword } from '../password/password.ts';
 import { checkEmail } from '../user/email.ts';
 import { makeUser } from '../user/user.ts';
 import { userCreated } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
-import { findUserByEmail, insertUser, lockBootstrapOfUser } from '../user/user-queries.ts';
+import { findUserByEmail, insertUser } from '../user/user-queries.ts';
 import { listWorkspaces } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -37,4 +37,15 @@ export function bootstrapUser({ pool, passwords }: HandlerParts): Handlers<typeo
       return { created: !existing, user: toUserMessage(user), password: existing ? '' : password };
     });
   };
+}
+
+/** Returns whether any workspace has a member. */
+async function hasMembers(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query('select from auth.memberships limit 1');
+  return rowCount === 1;
+}
+
+/** Locks the table, so that one transaction at a time can create the first user. */
+async function lockBootstrapOfUser(tx: Queryable): Promise<void> {
+  await tx.query('lock table auth.users in share row exclusive mode');
 }

@@ -1,5 +1,5 @@
 import { actorOf, appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeKey } from '../key/key.ts';
@@ -9,7 +9,7 @@ import { insertKey } from '../key/key-queries.ts';
 import { makeWorkspace } from '../workspace/workspace.ts';
 import { workspaceCreated } from '../workspace/workspace-audit.ts';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
-import { insertWorkspace, listWorkspaces, lockBootstrap } from '../workspace/workspace-queries.ts';
+import { insertWorkspace, listWorkspaces } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Creates the first workspace. A table lock serializes concurrent first starts, so only one workspace is created. */
@@ -42,4 +42,9 @@ export function bootstrapWorkspace({ pool }: HandlerParts): Handlers<typeof Work
         keyValues: created.map(({ value }) => value),
       };
     });
+}
+
+/** Locks the table, so that one transaction at a time can create the first workspace. */
+async function lockBootstrap(tx: Queryable): Promise<void> {
+  await tx.query('lock table auth.workspaces in share row exclusive mode');
 }

@@ -1,11 +1,11 @@
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { notBegun } from '../deletion/contents.ts';
 import { found } from '../refusals.ts';
 import { workspaceDeleted } from '../workspace/workspace-audit.ts';
-import { deleteWorkspace, lockWorkspace } from '../workspace/workspace-queries.ts';
-import { notBegun } from './delete-contents.ts';
+import { lockWorkspace } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Deletes the workspace itself. Fails if it still has keys, members or invitations. */
@@ -24,4 +24,9 @@ export function completeDeletion({
     log.info({ workspace_id: workspaceId }, 'workspace deleted');
     return {};
   };
+}
+
+/** Deletes a workspace without contents. */
+async function deleteWorkspace(tx: Queryable, id: string): Promise<void> {
+  await tx.query('delete from auth.workspaces where id = $1', [id]);
 }

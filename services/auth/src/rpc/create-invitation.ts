@@ -1,19 +1,20 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
+import type { Role } from '@rms/base/roles';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmail } from '../email/email-queries.ts';
-import { makeInvitation } from '../invitation/invitation.ts';
+import { type Invitation, makeInvitation } from '../invitation/invitation.ts';
 import { invitationCreated } from '../invitation/invitation-audit.ts';
 import { toInvitationMessage } from '../invitation/invitation-message.ts';
-import { countOpenInvitations, lockInvitationOf, upsertInvitation } from '../invitation/invitation-queries.ts';
+import { columns, countOpenInvitations, type InvitationRow, toInvitation } from '../invitation/invitation-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
 import { fromRoleMessage, toRoleMessage } from '../member/member-message.ts';
-import { lockRoleOf, roleOf } from '../member/member-queries.ts';
+import { roleOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import { makeToken } from '../token.ts';
 import { checkEmail } from '../user/email.ts';
@@ -87,4 +88,43 @@ async function checkInvitationLimit(tx: Queryable, workspaceId: string, maxInvit
   throw new RmsError('conflict', {
     message: `The workspace has reached its limit of ${maxInvitations} open invitations. Revoke invitations that are not needed.`,
   });
+}
+
+/** Returns the invitation of an address to a workspace, locked until the transaction ends. */
+async function lockInvitationOf(tx: Queryable, workspaceId: string, emailKey: string): Promise<Invitation | undefined> {
+  const { rows } = await tx.query<InvitationRow>(
+    `select ${columns} from auth.invitations where workspace_id = $1 and email_key = $2 for update`,
+    [workspaceId, emailKey],
+  );
+  return rows[0] && toInvitation(rows[0]);
+}
+
+/** Stores an invitation. Replaces an existing invitation of the same address to the same workspace. */
+async function upsertInvitation(tx: Queryable, invitation: Invitation): Promise<void> {
+  await tx.query(
+    `insert into auth.invitations (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         on conflict on constraint invitations_email do update
+        set id = excluded.id, email = excluded.email, role = excluded.role, token_hash = excluded.token_hash,
+            invited_by = excluded.invited_by, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+    [
+      invitation.workspaceId,
+      invitation.id,
+      invitation.email,
+      invitation.emailKey,
+      invitation.role,
+      invitation.tokenHash,
+      invitation.invitedBy,
+      invitation.createdAt,
+      invitation.expiresAt,
+    ],
+  );
+}
+
+/** Like `roleOf`, but locks the membership, so that the role cannot change until the transaction ends. */
+async function lockRoleOf(tx: Queryable, workspaceId: string, userId: string): Promise<Role | undefined> {
+  const { rows } = await tx.query<{ role: Role }>(
+    'select role from auth.memberships where workspace_id = $1 and user_id = $2 for share',
+    [workspaceId, userId],
+  );
+  return rows[0]?.role;
 }

@@ -1,8 +1,7 @@
-import { RmsError } from '@rms/base/errors';
 import { deleteContents as deleteRows } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { contents } from '../deletion/contents.ts';
+import { contents, notBegun } from '../deletion/contents.ts';
 import { workspaceExists } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -12,9 +11,4 @@ export function deleteContents({ pool }: HandlerParts): Handlers<typeof Workspac
     if (await workspaceExists(pool, request.workspaceId)) throw notBegun();
     return deleteRows({ pool, contents }, request);
   };
-}
-
-/** Returns a `conflict` error: a step of the deletion was called without the first step. */
-export function notBegun(): RmsError {
-  return new RmsError('conflict', { message: 'The deletion of the workspace has not begun.' });
 }

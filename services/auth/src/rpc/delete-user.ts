@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { type Handlers, userOfActor } from '@rms/rpc';
 import { Change, notifyOfChange } from '../email/security-email.ts';
@@ -14,7 +14,7 @@ import { proveSelf } from '../sign-in/prove-self.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
-import { deleteUser as deleteRows, findUser, findUserByEmail, lockUser } from '../user/user-queries.ts';
+import { findUser, findUserByEmail, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Deletes a user. Keys that the user created belong to the workspace and remain, unless `revokeKeys` is set. */
@@ -46,4 +46,11 @@ export function deleteUser(parts: HandlerParts): Handlers<typeof UsersService>['
     await holdRevoked(parts, keys);
     return { user: toUserMessage(user), revokedKeys: keys.map((key) => toKeyMessage(key)) };
   };
+}
+
+/** Deletes a user and all rows that belong only to the user. */
+async function deleteRows(tx: Queryable, id: string): Promise<void> {
+  const tables = ['memberships', 'known_networks', 'password_resets', 'recovery_codes', 'identities', 'email_changes'];
+  for (const table of tables) await tx.query(`delete from auth.${table} where user_id = $1`, [id]);
+  await tx.query('delete from auth.users where id = $1', [id]);
 }

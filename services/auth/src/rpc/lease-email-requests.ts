@@ -1,9 +1,10 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { SecretBoxError } from '@rms/base/secrets';
+import type { Queryable } from '@rms/postgres/db';
 import { EmailRequestSchema, type EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { emailContext } from '../email/email.ts';
-import { leaseEmails } from '../email/email-queries.ts';
+import { toleranceSeconds } from '../email/email-queries.ts';
 import { invalid } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -31,4 +32,27 @@ export function leaseEmailRequests({
     });
     return { emailRequests };
   };
+}
+
+/**
+ * Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. A longer lease is of
+ * a clock that was ahead, and has ended.
+ */
+export async function leaseEmails(
+  db: Queryable,
+  limit: number,
+  leaseSeconds: number,
+): Promise<{ id: string; sealed: Buffer }[]> {
+  const { rows } = await db.query<{ id: string; sealed: Buffer }>(
+    `update auth.mail_requests set leased_until = now() + $2 * interval '1 second'
+      where id = any(array(
+              select id from auth.mail_requests
+               where (leased_until <= now() or leased_until > now() + ($2 + ${toleranceSeconds}) * interval '1 second')
+                 and expires_at > now()
+               order by id limit $1 for update skip locked
+            ))
+     returning id, sealed`,
+    [limit, leaseSeconds],
+  );
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -1,10 +1,10 @@
 import { toEnvironments } from '@rms/base/tenant';
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
+import { cutPage, inTransaction, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
-import type { KeyStatus } from '../key/key.ts';
+import type { KeyStatus, StoredKey } from '../key/key.ts';
 import { readActivity, toKeyMessage } from '../key/key-message.ts';
-import { listKeysOf } from '../key/key-queries.ts';
+import { columns, hasStatus, isValid, type KeyPage, type KeyRow, maxKeysRead, toKey } from '../key/key-queries.ts';
 import { invalid } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -41,4 +41,54 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
       };
     });
   };
+}
+
+/**
+ * Returns up to `limit` keys of a workspace after or before `start`, newest first. Reads one index range per
+ * environment. With a filter, it reads at most {@link maxKeysRead} keys; if it stops there, `lastRead` is the ID of the
+ * last key that it read.
+ */
+async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredKey[]; lastRead?: string }> {
+  const { workspaceId, environments, start, limit } = page;
+  const backwards = start?.direction === 'before';
+  const order = backwards ? 'asc' : 'desc';
+  const inOrder = (selected: string, most: string) => `
+    select key.*
+      from unnest($2::text[]) as requested (name)
+           cross join lateral (
+             select ${selected} from auth.keys
+              where workspace_id = $1 and environment = requested.name and id ${backwards ? '>' : '<'} $3
+              order by id ${order} limit ${most}
+           ) as key
+     order by id ${order}`;
+  // "~" sorts after every ID.
+  const values: unknown[] = [workspaceId, environments, start?.keys[0] ?? '~'];
+  const listed = (rows: KeyRow[]) => (backwards ? rows.map(toKey).reverse() : rows.map(toKey));
+  const { status, namePart, createdBy } = page;
+  const filters = [
+    ...(page.validOnly ? [isValid] : []),
+    ...(page.ownLimitOnly ? ['rate_limit_requests is not null'] : []),
+    ...(status ? [hasStatus[status]] : []),
+    ...(namePart === '' ? [] : ['strpos(lower(name), lower($5)) > 0']),
+    ...(createdBy === '' ? [] : [`created_by = $${namePart === '' ? 5 : 6}`]),
+  ];
+  if (filters.length === 0) {
+    const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
+    return { keys: listed(rows) };
+  }
+  // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
+  const most = `(select ${maxKeysRead})`;
+  const { rows } = await db.query<KeyRow>(
+    `select * from (${inOrder(columns, most)} limit ${most}) as read
+      where ${filters.join(' and ')}
+      order by id ${order} limit $4`,
+    [...values, limit, ...[namePart, createdBy].filter((one) => one !== '')],
+  );
+  if (rows.length === limit) return { keys: listed(rows) };
+  const last = await db.query<{ id: string }>(
+    `${inOrder('id', most)} offset (select ${maxKeysRead - 1}) limit 1`,
+    values,
+  );
+  const [end] = last.rows;
+  return { keys: listed(rows), ...(end ? { lastRead: end.id } : {}) };
 }

@@ -1,10 +1,12 @@
 import { isId } from '@rms/base/ids';
+import type { Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { membershipsOf } from '../member/member-queries.ts';
 import { invalid } from '../refusals.ts';
+import type { User } from '../user/user.ts';
 import { toMembershipMessage, toUserMessage } from '../user/user-message.ts';
-import { listUsers as readUsers } from '../user/user-queries.ts';
+import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 const maxPageSize = 1_000;
@@ -31,4 +33,13 @@ export function listUsers({ pool }: HandlerParts): Handlers<typeof UsersService>
       nextPageToken: rows.length > pageSize ? (users.at(-1)?.id ?? '') : '',
     };
   };
+}
+
+/** Returns a page of users in ID order, which is their creation order. */
+async function readUsers(db: Queryable, after: string, limit: number): Promise<User[]> {
+  const { rows } = await db.query<UserRow>(`select ${userColumns} from auth.users where id > $1 order by id limit $2`, [
+    after,
+    limit,
+  ]);
+  return rows.map(toUser);
 }

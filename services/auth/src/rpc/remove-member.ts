@@ -1,5 +1,5 @@
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
@@ -8,7 +8,7 @@ import { holdRevoked, revokeKeysBy } from '../key/revoke.ts';
 import { actingAmong } from '../member/acting.ts';
 import { checkRoleChange, requirePermission } from '../member/member.ts';
 import { memberRemoved } from '../member/member-audit.ts';
-import { deleteMembership, lockMembers } from '../member/member-queries.ts';
+import { lockMembers } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -38,4 +38,8 @@ export function removeMember(parts: HandlerParts): Handlers<typeof MembersServic
     await holdRevoked(parts, keys);
     return { revokedKeys: keys.map((key) => toKeyMessage(key)) };
   };
+}
+
+async function deleteMembership(tx: Queryable, workspaceId: string, userId: string): Promise<void> {
+  await tx.query('delete from auth.memberships where workspace_id = $1 and user_id = $2', [workspaceId, userId]);
 }

@@ -1,13 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { networkOf } from '@rms/base/cidr';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
 import { Change, notifyOfChange } from '../email/security-email.ts';
-import { insertEmailChange } from '../email-change/email-change-queries.ts';
+import type { EmailChange } from '../email-change/email-change-queries.ts';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { changedMeanwhile, found, invalid } from '../refusals.ts';
@@ -55,4 +55,19 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
     log.info({ user_id: id }, 'email change requested');
     return {};
   };
+}
+
+/** Stores the hash of a token that confirms the change. Returns false if another user has the address. */
+async function insertEmailChange(
+  tx: Queryable,
+  tokenHash: Buffer,
+  { userId, email, emailKey }: EmailChange,
+  expiresAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into auth.email_changes (token_hash, user_id, email, email_key, expires_at)
+     select $1, $2, $3, $4, $5 where not exists (select from auth.users where email_key = $4 and id <> $2)`,
+    [tokenHash, userId, email, emailKey, expiresAt],
+  );
+  return rowCount === 1;
 }

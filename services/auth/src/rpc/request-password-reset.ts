@@ -1,13 +1,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { networkOf } from '@rms/base/cidr';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
 import { membershipsOf } from '../member/member-queries.ts';
-import { insertReset } from '../password/reset-queries.ts';
 import { makeToken } from '../token.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userEntries, withoutActor } from '../user/user-audit.ts';
@@ -44,4 +43,25 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
     log.info({ address: context.clientAddress }, 'password reset requested');
     return {};
   };
+}
+
+/**
+ * Stores the hash of a password reset token and locks the user until the transaction ends. Returns false if no enabled
+ * user has this ID and email address. The statement costs the same for an unknown user, so its duration reveals
+ * nothing.
+ */
+async function insertReset(
+  tx: Queryable,
+  tokenHash: Buffer,
+  { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
+  expiresAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `with known as (
+       select id from auth.users where id = $2 and email_key = $4 and disabled_at is null for update
+     )
+     insert into auth.password_resets (token_hash, user_id, expires_at) select $1, id, $3 from known`,
+    [tokenHash, userId, expiresAt, emailKey],
+  );
+  return rowCount === 1;
 }

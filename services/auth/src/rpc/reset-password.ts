@@ -1,11 +1,10 @@
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { Change, notifyOfChange } from '../email/security-email.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { checkNewPassword } from '../password/password.ts';
-import { findReset, takeReset } from '../password/reset-queries.ts';
 import { behindLink, validLink } from '../sign-in/attempts.ts';
 import { endWithCredentials } from '../sign-in/end-pending.ts';
 import { hashOfToken } from '../token.ts';
@@ -43,4 +42,22 @@ export function resetPassword(parts: HandlerParts): Handlers<typeof PasswordsSer
     log.info({ user_id: user.id }, 'password reset');
     return { user: toUserMessage(user) };
   };
+}
+
+/** Returns the user ID of an unexpired token. */
+async function findReset(db: Queryable, tokenHash: Buffer): Promise<string | undefined> {
+  const { rows } = await db.query<{ user_id: string }>(
+    'select user_id from auth.password_resets where token_hash = $1 and expires_at > now()',
+    [tokenHash],
+  );
+  return rows[0]?.user_id;
+}
+
+/** Deletes the token and returns its user ID. Of two concurrent calls with the same token, one succeeds. */
+async function takeReset(tx: Queryable, tokenHash: Buffer): Promise<string | undefined> {
+  const { rows } = await tx.query<{ user_id: string }>(
+    'delete from auth.password_resets where token_hash = $1 and expires_at > now() returning user_id',
+    [tokenHash],
+  );
+  return rows[0]?.user_id;
 }

@@ -2,6 +2,7 @@ import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { RmsError } from '@rms/base/errors';
 import { toTenant } from '@rms/base/tenant';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { type KeysService, type RollKeyRequest, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
@@ -9,7 +10,7 @@ import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { toKeyMessage } from '../key/key-message.ts';
-import { insertKey, lockKeys, setRolled } from '../key/key-queries.ts';
+import { columns, insertKey, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { found, invalid } from '../refusals.ts';
@@ -82,4 +83,20 @@ function oldOf(locked: readonly StoredKey[], request: RollKeyRequest): StoredKey
   return locked.find(
     (key) => key.id === id && key.workspaceId === workspaceId && environments.includes(key.environment),
   );
+}
+
+/** Records the replacement of a key, and the end of the overlap, after which the old key is expired. */
+async function setRolled(
+  tx: Queryable,
+  key: StoredKey,
+  overlapSeconds: number,
+  replacedById: string,
+): Promise<StoredKey> {
+  const { rows } = await tx.query<KeyRow>(
+    `update auth.keys set rolled_at = now() + $4 * interval '1 second', replaced_by_id = $5, version = version + 1
+      where workspace_id = $1 and environment = $2 and id = $3
+      returning ${columns}`,
+    [key.workspaceId, key.environment, key.id, overlapSeconds, replacedById],
+  );
+  return toKey(rows[0] as KeyRow);
 }

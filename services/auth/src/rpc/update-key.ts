@@ -1,13 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { checkVersion, RmsError } from '@rms/base/errors';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
 import { readActivity, toKeyMessage } from '../key/key-message.ts';
-import { lockKey, updateKey as writeKey } from '../key/key-queries.ts';
+import { columns, type KeyRef, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { optional } from '../plan/plan-message.ts';
@@ -51,4 +51,20 @@ function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry }: Update
     now,
   );
   return expiry ? input : { ...input, expiresAt: key.expiresAt };
+}
+
+/** Returns one key, locked until the transaction ends. */
+async function lockKey(tx: Queryable, ref: KeyRef): Promise<StoredKey | undefined> {
+  return (await lockKeys(tx, [ref]))[0];
+}
+
+/** Stores the changeable settings of a key: name, allowlist, rate limit and expiry. */
+async function writeKey(tx: Queryable, key: StoredKey): Promise<StoredKey> {
+  const { rows } = await tx.query<KeyRow>(
+    `update auth.keys set name = $4, allowed_ips = $5, rate_limit_requests = $6, expires_at = $7, version = version + 1
+      where workspace_id = $1 and environment = $2 and id = $3
+      returning ${columns}`,
+    [key.workspaceId, key.environment, key.id, key.name, key.allowedIps, key.rateLimitRequests, key.expiresAt],
+  );
+  return toKey(rows[0] as KeyRow);
 }

@@ -1,5 +1,6 @@
+import type { Role } from '@rms/base/roles';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
@@ -7,7 +8,7 @@ import { actingAmong } from '../member/acting.ts';
 import { checkRoleChange } from '../member/member.ts';
 import { memberUpdated } from '../member/member-audit.ts';
 import { fromRoleMessage, toMemberMessage } from '../member/member-message.ts';
-import { listMembers, lockMembers, setRole } from '../member/member-queries.ts';
+import { listMembers, lockMembers } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -33,4 +34,12 @@ export function updateMember({ pool, log }: HandlerParts): Handlers<typeof Membe
     log.info({ workspace_id: workspaceId, user_id: userId, role }, 'member updated');
     return { member: toMemberMessage(found(member, 'member', userId)) };
   };
+}
+
+async function setRole(tx: Queryable, workspaceId: string, userId: string, role: Role): Promise<void> {
+  await tx.query('update auth.memberships set role = $3 where workspace_id = $1 and user_id = $2', [
+    workspaceId,
+    userId,
+    role,
+  ]);
 }

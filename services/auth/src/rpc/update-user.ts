@@ -1,14 +1,14 @@
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
-import { checkName } from '../user/user.ts';
+import { checkName, type User } from '../user/user.ts';
 import { userChanges, userEntries } from '../user/user-audit.ts';
 import { toUserMessage } from '../user/user-message.ts';
-import { lockUser, setName } from '../user/user-queries.ts';
+import { changeUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Changes the fields that are set. */
@@ -26,4 +26,8 @@ export function updateUser({ pool }: HandlerParts): Handlers<typeof UsersService
       await appendAudit(tx, context, entries);
       return { user: toUserMessage(updated) };
     });
+}
+
+async function setName(tx: Queryable, id: string, name: string): Promise<User> {
+  return changeUser(tx, 'name = $2', [id, name]);
 }

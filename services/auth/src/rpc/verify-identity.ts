@@ -1,19 +1,20 @@
 import { networkOf } from '@rms/base/cidr';
 import type { AuditOrigin } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkIdentity, type Identity } from '../identity/identity.ts';
-import { findUserByIdentity } from '../identity/identity-queries.ts';
 import { findLinkable, linkIdentity } from '../identity/link-identity.ts';
-import { deleteInvitation, findInvitationsTo } from '../invitation/invitation-queries.ts';
+import type { Invitation } from '../invitation/invitation.ts';
+import { columns, deleteInvitation, type InvitationRow, toInvitation } from '../invitation/invitation-queries.ts';
 import { newIdentity } from '../invitation/invitee.ts';
 import { makeChallenge } from '../sign-in/challenge.ts';
 import { counted } from '../sign-in/counted.ts';
 import { refuse, signIn } from '../sign-in/sign-in.ts';
 import type { Attempt } from '../sign-in/throttle.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { findUserByEmail } from '../user/user-queries.ts';
+import type { User } from '../user/user.ts';
+import { findUserByEmail, toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 import { joinWorkspace } from './join-workspace.ts';
 
@@ -83,4 +84,24 @@ async function joinAsNew(
   if (!result) return undefined;
   log.info({ workspace_id: workspaceId, user_id: result.user.id, role: found.role }, 'invitation accepted');
   return { result, workspaceId };
+}
+
+/** Returns the user who signs in with this identity. */
+async function findUserByIdentity(db: Queryable, { issuer, subject }: Identity): Promise<User | undefined> {
+  const { rows } = await db.query<UserRow>(
+    `select ${userColumns} from auth.users
+      where id = (select user_id from auth.identities where issuer = $1 and subject = $2)`,
+    [issuer, subject],
+  );
+  return rows[0] && toUser(rows[0]);
+}
+
+/** Returns up to two open invitations to an address: any, or only the one with this ID unless it is empty. */
+async function findInvitationsTo(db: Queryable, emailKey: string, id: string): Promise<Invitation[]> {
+  const { rows } = await db.query<InvitationRow>(
+    `select ${columns} from auth.invitations
+      where email_key = $1 and expires_at > now() and ($2 = '' or id = $2) limit 2`,
+    [emailKey, id],
+  );
+  return rows.map(toInvitation);
 }

@@ -1,4 +1,4 @@
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { SignInOutcome, type SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { admitPassword } from '../sign-in/attempts.ts';
@@ -6,7 +6,7 @@ import { makeChallenge } from '../sign-in/challenge.ts';
 import { counted } from '../sign-in/counted.ts';
 import { refuse, signIn } from '../sign-in/sign-in.ts';
 import { emailKeyOf } from '../user/email.ts';
-import { findUserByEmail, replaceHash } from '../user/user-queries.ts';
+import { findUserByEmail } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /** Verifies an email address and password. Does the same work for an unknown address. */
@@ -47,4 +47,9 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
       log.info({ user_id: id }, 'signed in');
       return { result };
     });
+}
+
+/** Replaces a hash with a stronger hash of the same password, unless the password has changed in the meantime. */
+async function replaceHash(db: Queryable, id: string, before: string, after: string): Promise<void> {
+  await db.query('update auth.users set password_hash = $3 where id = $1 and password_hash = $2', [id, before, after]);
 }

@@ -3,50 +3,13 @@ import type { User } from '../user/user.ts';
 import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
 
 /** Minutes within which a code must confirm a new secret. */
-const pendingMinutes = 15;
-
-/** Stores an unconfirmed secret. Returns false if the user's sessions have ended since `user` was read. */
-export async function setPending(
-  db: Queryable,
-  { id, sessionGeneration }: Pick<User, 'id' | 'sessionGeneration'>,
-  sealed: Buffer,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update auth.users set pending_factor_sealed = $2, pending_factor_at = now()
-      where id = $1 and session_generation = $3`,
-    [id, sealed, sessionGeneration],
-  );
-  return rowCount === 1;
-}
-
-/** Returns the unconfirmed secret, unless it has expired, or its time is that of a clock that was ahead. */
-export async function readPending(db: Queryable, userId: string): Promise<Buffer | undefined> {
-  const { rows } = await db.query<{ pending_factor_sealed: Buffer }>(
-    `select pending_factor_sealed from auth.users
-      where id = $1 and pending_factor_at > now() - $2 * interval '1 minute'
-        and pending_factor_at < now() + interval '1 minute'`,
-    [userId, pendingMinutes],
-  );
-  return rows[0]?.pending_factor_sealed;
-}
+export const pendingMinutes = 15;
 
 /** Deletes the unconfirmed secret. */
 export async function deletePending(tx: Queryable, userId: string): Promise<void> {
   await tx.query('update auth.users set pending_factor_sealed = null, pending_factor_at = null where id = $1', [
     userId,
   ]);
-}
-
-/** Enables the pending second factor and ends all sessions. `step` is the time step of the confirming code. */
-export async function confirmPending(tx: Queryable, userId: string, step: number): Promise<User> {
-  const { rows } = await tx.query<UserRow>(
-    `update auth.users
-        set second_factor_sealed = pending_factor_sealed, second_factor_step = $2,
-            pending_factor_sealed = null, pending_factor_at = null, session_generation = session_generation + 1
-      where id = $1 returning ${userColumns}`,
-    [userId, step],
-  );
-  return toUser(rows[0] as UserRow);
 }
 
 /** Returns the secret of the authenticator, and the time step of the last accepted code. */

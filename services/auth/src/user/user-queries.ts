@@ -1,5 +1,4 @@
 import type { Queryable } from '@rms/postgres/db';
-import type { Email } from './email.ts';
 import type { User } from './user.ts';
 
 export interface UserRow {
@@ -46,32 +45,9 @@ export async function lockUser(tx: Queryable, id: string): Promise<User | undefi
   return rows[0] && toUser(rows[0]);
 }
 
-/** Returns a page of users in ID order, which is their creation order. */
-export async function listUsers(db: Queryable, after: string, limit: number): Promise<User[]> {
-  const { rows } = await db.query<UserRow>(`select ${userColumns} from auth.users where id > $1 order by id limit $2`, [
-    after,
-    limit,
-  ]);
-  return rows.map(toUser);
-}
-
-/** Locks the table, so that one transaction at a time can create the first user. */
-export async function lockBootstrapOfUser(tx: Queryable): Promise<void> {
-  await tx.query('lock table auth.users in share row exclusive mode');
-}
-
-export async function setName(tx: Queryable, id: string, name: string): Promise<User> {
-  return changeUser(tx, 'name = $2', [id, name]);
-}
-
 /** Sets the password hash and ends all sessions. */
 export async function setPassword(tx: Queryable, id: string, passwordHash: string): Promise<User> {
   return changeUser(tx, 'password_hash = $2, session_generation = session_generation + 1', [id, passwordHash]);
-}
-
-/** Replaces a hash with a stronger hash of the same password, unless the password has changed in the meantime. */
-export async function replaceHash(db: Queryable, id: string, before: string, after: string): Promise<void> {
-  await db.query('update auth.users set password_hash = $3 where id = $1 and password_hash = $2', [id, before, after]);
 }
 
 /** Ends all sessions of a user: sessions of an earlier generation are rejected. */
@@ -79,35 +55,11 @@ export async function endSessions(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'session_generation = session_generation + 1', [id]);
 }
 
-/** Changes the email address and ends all sessions. Returns undefined if another user has the address. */
-export async function setEmail(tx: Queryable, id: string, { email, emailKey }: Email): Promise<User | undefined> {
-  const { rows } = await tx.query<UserRow>(
-    `update auth.users set email = $2, email_key = $3, session_generation = session_generation + 1
-      where id = $1 and not exists (select from auth.users as others where others.email_key = $3 and others.id <> $1)
-     returning ${userColumns}`,
-    [id, email, emailKey],
-  );
-  return rows[0] && toUser(rows[0]);
-}
-
-/** Disables or enables a user and ends all sessions. */
-export async function setDisabled(tx: Queryable, id: string, disabled: boolean): Promise<User> {
-  const since = disabled ? 'coalesce(disabled_at, now())' : 'null';
-  return changeUser(tx, `disabled_at = ${since}, session_generation = session_generation + 1`, [id]);
-}
-
-/** Deletes a user and all rows that belong only to the user. */
-export async function deleteUser(tx: Queryable, id: string): Promise<void> {
-  const tables = ['memberships', 'known_networks', 'password_resets', 'recovery_codes', 'identities', 'email_changes'];
-  for (const table of tables) await tx.query(`delete from auth.${table} where user_id = $1`, [id]);
-  await tx.query('delete from auth.users where id = $1', [id]);
-}
-
 export async function setSignedIn(tx: Queryable, id: string): Promise<User> {
   return changeUser(tx, 'last_sign_in_at = now()', [id]);
 }
 
-async function changeUser(tx: Queryable, change: string, values: unknown[]): Promise<User> {
+export async function changeUser(tx: Queryable, change: string, values: unknown[]): Promise<User> {
   const { rows } = await tx.query<UserRow>(
     `update auth.users set ${change} where id = $1 returning ${userColumns}`,
     values,

@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/postgres/db';
-import type { Plan, PlanLimits } from '../plan/plan.ts';
+import type { PlanLimits } from '../plan/plan.ts';
 import { type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -7,7 +7,7 @@ export async function insertWorkspace(db: Queryable, { id, name, createdAt }: Wo
   await db.query('insert into auth.workspaces (id, name, created_at) values ($1, $2, $3)', [id, name, createdAt]);
 }
 
-interface WorkspaceRow {
+export interface WorkspaceRow {
   id: string;
   name: string;
   created_at: Date;
@@ -15,11 +15,11 @@ interface WorkspaceRow {
   deletion_started_at: Date | null;
 }
 
-const columns = 'id, name, created_at, plan, deletion_started_at';
+export const columns = 'id, name, created_at, plan, deletion_started_at';
 /** Condition of a workspace that is not being deleted. No other workspace is visible outside its deletion. */
-const isLive = 'deletion_started_at is null';
+export const isLive = 'deletion_started_at is null';
 
-export interface WorkspacePage {
+interface WorkspacePage {
   /** Lists only the workspaces of this user. undefined: all workspaces. */
   readonly memberId?: string | undefined;
   /** Whether to list workspaces that are being deleted. */
@@ -51,34 +51,6 @@ export async function findWorkspace(db: Queryable, id: string): Promise<Workspac
   return rows[0] && toWorkspace(rows[0]);
 }
 
-/** Returns a workspace and its plan. The plan is undefined if the workspace has none. */
-export async function findWorkspaceAndPlan(
-  db: Queryable,
-  id: string,
-): Promise<{ workspace: Workspace; plan: Plan | undefined } | undefined> {
-  const { rows } = await db.query<WorkspaceRow & PlanColumns>(
-    `select workspaces.id, workspaces.name, workspaces.created_at, workspaces.plan, deletion_started_at, ${planColumns}
-       from auth.workspaces left join auth.plans on plans.name = workspaces.plan
-      where workspaces.id = $1 and ${isLive}`,
-    [id],
-  );
-  const [row] = rows;
-  if (!row) return undefined;
-  return {
-    workspace: toWorkspace(row),
-    plan: row.plan === null ? undefined : { name: row.plan, ...toPlanLimits(row) },
-  };
-}
-
-/** Assigns a plan to a locked workspace, or removes it. */
-export async function setPlan(tx: Queryable, id: string, plan: string | undefined): Promise<Workspace> {
-  const { rows } = await tx.query<WorkspaceRow>(
-    `update auth.workspaces set plan = $2 where id = $1 and ${isLive} returning ${columns}`,
-    [id, plan],
-  );
-  return toWorkspace(rows[0] as WorkspaceRow);
-}
-
 export async function workspaceExists(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(`select 1 from auth.workspaces where id = $1 and ${isLive}`, [id]);
   return rowCount === 1;
@@ -97,11 +69,6 @@ export async function lockWorkspaceLimits(tx: Queryable, id: string): Promise<Pl
   return rows[0] && toPlanLimits(rows[0]);
 }
 
-/** Locks the table, so that one transaction at a time can create the first workspace. */
-export async function lockBootstrap(tx: Queryable): Promise<void> {
-  await tx.query('lock table auth.workspaces in share row exclusive mode');
-}
-
 /**
  * Locks a workspace until the transaction ends, also if it is being deleted. Waits for transactions that add keys,
  * members or invitations to it.
@@ -113,17 +80,7 @@ export async function lockWorkspace(tx: Queryable, id: string): Promise<Workspac
   return rows[0] && toWorkspace(rows[0]);
 }
 
-/** Marks a workspace as being deleted. */
-export async function setDeleting(tx: Queryable, id: string): Promise<void> {
-  await tx.query('update auth.workspaces set deletion_started_at = now() where id = $1', [id]);
-}
-
-/** Deletes a workspace without contents. */
-export async function deleteWorkspace(tx: Queryable, id: string): Promise<void> {
-  await tx.query('delete from auth.workspaces where id = $1', [id]);
-}
-
-function toWorkspace({ id, name, created_at, plan, deletion_started_at }: WorkspaceRow): Workspace {
+export function toWorkspace({ id, name, created_at, plan, deletion_started_at }: WorkspaceRow): Workspace {
   return {
     id,
     name,

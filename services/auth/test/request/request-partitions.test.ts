@@ -3,7 +3,7 @@ import { isTimeout } from '@rms/postgres/db';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { migrations } from '../../src/migrations.ts';
 import { requestPartitions } from '../../src/request/request-log.ts';
-import { insertRequests } from '../../src/request/request-queries.ts';
+import { insertRequests } from '../../src/rpc/batch-report-requests.ts';
 
 const today = "(now() at time zone 'UTC')::date";
 

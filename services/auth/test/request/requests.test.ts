@@ -1,6 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { insertRequests, listRequestsWithId, trimRequestCounts } from '../../src/request/request-queries.ts';
+import { trimRequestCounts } from '../../src/request/request-queries.ts';
+import { insertRequests } from '../../src/rpc/batch-report-requests.ts';
+import { listRequestsWithId } from '../../src/rpc/list-requests.ts';
 import { startAuth, type TestAuth } from '../support.ts';
 
 describe('The request log', () => {

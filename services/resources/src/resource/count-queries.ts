@@ -15,31 +15,6 @@ export interface CountChange extends Tenant {
   readonly change: number;
 }
 
-/**
- * Adds `changes` to the totals. Rows are written in key order, so that two transactions cannot deadlock. The totals are
- * exact because this runs in the transaction that makes the changes.
- */
-export async function addCounts(tx: Queryable, changes: readonly CountChange[]): Promise<void> {
-  const sums = sumUp(changes);
-  if (sums.length === 0) return;
-  await tx.query({
-    name: 'counts-add',
-    text: `
-      insert into resources.resource_counts as counts (workspace_id, environment, status, shard, count)
-      select workspace_id, environment, status, $5, change
-        from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as c (workspace_id, environment, status, change)
-       order by workspace_id collate "C", environment collate "C", status collate "C"
-          on conflict (workspace_id, environment, status, shard) do update set count = counts.count + excluded.count`,
-    values: [
-      sums.map(({ workspaceId }) => workspaceId),
-      sums.map(({ environment }) => environment),
-      sums.map(({ status }) => status),
-      sums.map(({ change }) => change),
-      randomShard(),
-    ],
-  });
-}
-
 /** Returns the number of resources of a workspace, in both environments. */
 export async function countResources(db: Queryable, workspaceId: string): Promise<bigint> {
   const { rows } = await db.query<{ count: string }>(
@@ -50,7 +25,7 @@ export async function countResources(db: Queryable, workspaceId: string): Promis
   return BigInt(rows[0]?.count ?? 0);
 }
 
-function sumUp(changes: readonly CountChange[]): CountChange[] {
+export function sumUp(changes: readonly CountChange[]): CountChange[] {
   const sums = new Map<string, CountChange>();
   for (const change of changes) {
     const key = `${change.workspaceId}/${change.environment}/${change.status}`;

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
-import type { Pool } from '@rms/postgres/db';
+import type { Pool, Queryable } from '@rms/postgres/db';
 import type {
   GetResourceRequest,
   GetResourceResultSchema,
@@ -10,7 +10,15 @@ import type {
 import type { Handlers } from '@rms/rpc';
 import type { Resource } from '../resource/resource.ts';
 import { tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { type ResourceRef, readResources, refKey } from '../resource/resource-queries.ts';
+import {
+  type ResourceRef,
+  type ResourceRow,
+  refKey,
+  refParameters,
+  requested,
+  resourceColumns,
+  toResource,
+} from '../resource/resource-queries.ts';
 import { serveAll, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof GetResourceResultSchema>;
@@ -41,4 +49,21 @@ export function batchGetResources({
     }
   };
   return async ({ requests }, call) => ({ results: await serveAll(call, requests, getOne) });
+}
+
+/** Reads the resources that exist among `refs`, in any order. For a pool that keeps plans. */
+async function readResources(db: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
+  const { rows } = await db.query<ResourceRow>({
+    name: 'resources-read',
+    // With "offset 0", the plan is a lookup per reference, whatever the size of the table was when it was made.
+    text: `
+      select r.* from ${requested}
+       cross join lateral (
+               select ${resourceColumns()} from resources.resources as r
+                where r.workspace_id = requested.workspace_id and r.environment = requested.environment
+                  and r.id = requested.id offset 0
+             ) as r`,
+    values: refParameters(refs),
+  });
+  return rows.map(toResource);
 }

@@ -1,12 +1,19 @@
 import { coalesce } from '@rms/async';
 import type { RmsError } from '@rms/base/errors';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { appendEvents } from '../outbox/append-events.ts';
 import { applyChanges, type Change } from '../resource/change.ts';
-import { addCounts } from '../resource/count-queries.ts';
+import { type CountChange, randomShard, sumUp } from '../resource/count-queries.ts';
 import type { Resource } from '../resource/resource.ts';
 import { appendAudits, takePace } from '../resource/resource-audit.ts';
-import { deleteResources, lockResources, updateResources } from '../resource/resource-queries.ts';
+import {
+  type ResourceRef,
+  type ResourceRow,
+  refParameters,
+  requested,
+  resourceColumns,
+  toResource,
+} from '../resource/resource-queries.ts';
 import type { WriteParts } from './parts.ts';
 
 const transactionBatch = 200;
@@ -51,4 +58,82 @@ export function changeInBatch(parts: WriteParts): ChangeInBatch {
     if (action.kind === 'update') await takePace(pool, cause, ref, 'resource.updated');
     return changeTogether(change, signal);
   };
+}
+
+/** Deletes the rows. The transaction must hold the row locks. */
+async function deleteResources(tx: Queryable, refs: readonly ResourceRef[]): Promise<void> {
+  if (refs.length === 0) return;
+  await tx.query({
+    name: 'resources-delete',
+    text: `
+      delete from resources.resources as r using ${requested}
+       where r.workspace_id = requested.workspace_id and r.environment = requested.environment and r.id = requested.id`,
+    values: refParameters(refs),
+  });
+}
+
+/**
+ * Reads the resources that exist among `refs` and locks them until the transaction ends. Rows are locked in key order,
+ * so that two transactions cannot deadlock.
+ */
+async function lockResources(tx: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
+  const { rows } = await tx.query<ResourceRow>({
+    name: 'resources-lock',
+    text: `
+      select ${resourceColumns()} from resources.resources as r
+       where (r.workspace_id, r.environment, r.id) in (select workspace_id, environment, id from ${requested})
+       order by r.workspace_id, r.environment, r.id
+         for update`,
+    values: refParameters(refs),
+  });
+  return rows.map(toResource);
+}
+
+/** Writes the columns that an update can change. The transaction must hold the row locks. */
+async function updateResources(tx: Queryable, resources: readonly Resource[]): Promise<void> {
+  if (resources.length === 0) return;
+  await tx.query({
+    name: 'resources-update',
+    text: `
+      update resources.resources as r
+         set status = u.status, name = u.name, metadata = u.metadata::json, updated_at = u.updated_at,
+             sequence = u.sequence
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
+                    $8::bigint[])
+          as u (workspace_id, environment, id, status, name, metadata, updated_at, sequence)
+       where r.workspace_id = u.workspace_id and r.environment = u.environment and r.id = u.id`,
+    values: [
+      ...refParameters(resources),
+      resources.map(({ status }) => status),
+      resources.map(({ name }) => name),
+      resources.map(({ metadataJson }) => metadataJson),
+      resources.map(({ updatedAt }) => updatedAt),
+      resources.map(({ sequence }) => sequence),
+    ],
+  });
+}
+
+/**
+ * Adds `changes` to the totals. Rows are written in key order, so that two transactions cannot deadlock. The totals are
+ * exact because this runs in the transaction that makes the changes.
+ */
+async function addCounts(tx: Queryable, changes: readonly CountChange[]): Promise<void> {
+  const sums = sumUp(changes);
+  if (sums.length === 0) return;
+  await tx.query({
+    name: 'counts-add',
+    text: `
+      insert into resources.resource_counts as counts (workspace_id, environment, status, shard, count)
+      select workspace_id, environment, status, $5, change
+        from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as c (workspace_id, environment, status, change)
+       order by workspace_id collate "C", environment collate "C", status collate "C"
+          on conflict (workspace_id, environment, status, shard) do update set count = counts.count + excluded.count`,
+    values: [
+      sums.map(({ workspaceId }) => workspaceId),
+      sums.map(({ environment }) => environment),
+      sums.map(({ status }) => status),
+      sums.map(({ change }) => change),
+      randomShard(),
+    ],
+  });
 }

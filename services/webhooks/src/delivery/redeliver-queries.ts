@@ -1,7 +1,6 @@
 import type { TenantScope } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import type { WebhookStatus } from '../webhook/webhook.ts';
-import { isTest } from './log-filter.ts';
 
 /** How often a delivery can be sent again, by redeliveries and replays. */
 export const maxRedeliveries = 100;
@@ -14,41 +13,6 @@ export interface Redeliverable {
   readonly hasBody: boolean;
   /** How often the delivery was sent again. */
   readonly redeliveries: number;
-}
-
-/**
- * Reads the fields that decide whether a delivery can be redelivered; undefined if it does not exist. The event is read
- * by its own statement, so that PostgreSQL plans one daily partition of the events instead of all.
- */
-export async function readRedeliverable(
-  db: Queryable,
-  scope: TenantScope,
-  id: string,
-): Promise<Redeliverable | undefined> {
-  const columns = `workspace_id, environment, webhook_id, event_id, ${isTest} as "isTest", redeliveries`;
-  const { rows } = await db.query<{
-    environment: string;
-    webhook_id: string;
-    event_id: string;
-    isTest: boolean;
-    redeliveries: number;
-  }>(
-    `select ${columns} from webhooks.deliveries as d where workspace_id = $1 and environment = any($2) and id = $3
-      union all
-     select ${columns} from webhooks.delivery_log as d where workspace_id = $1 and environment = any($2) and id = $3`,
-    [scope.workspaceId, scope.environments, id],
-  );
-  const [delivery] = rows;
-  if (!delivery) return undefined;
-  const { isTest: test, redeliveries } = delivery;
-  const parents = await db.query<Pick<Redeliverable, 'webhookStatus' | 'hasBody'>>(
-    `select (select status from webhooks.webhooks where workspace_id = $1 and environment = $2 and id = $3)
-              as "webhookStatus",
-            exists (select from webhooks.events
-                     where workspace_id = $1 and environment = $2 and id = $4 and body is not null) as "hasBody"`,
-    [scope.workspaceId, delivery.environment, delivery.webhook_id, delivery.event_id],
-  );
-  return { webhookStatus: null, hasBody: false, ...parents.rows[0], isTest: test, redeliveries };
 }
 
 /**

@@ -14,31 +14,6 @@ export interface ReplayCount {
   readonly isMinimum: boolean;
 }
 
-/** Counts the deliveries that a replay would send, among the first {@link maxCounted} rows of the webhook. */
-export async function countReplayable(db: Queryable, scope: TenantScope, filter: ReplayFilter): Promise<ReplayCount> {
-  let count = 0;
-  let isMinimum = false;
-  for (const source of sourcesOf(filter)) {
-    const { indexed, others, values } = conditionsOf(scope, filter, source);
-    const where = `${indexed} and ${others}`;
-    // Reads a range of an index, in its order. For the queue this is the order of due_at, because the queue has no
-    // index of a webhook's deliveries in ID order. The limit is a subquery, so that the planner does not know it and
-    // reads the index in order instead of sorting the range.
-    const range =
-      source === 'deliveries'
-        ? `d.webhook_id = $${values.push(filter.webhookId)} order by d.due_at`
-        : `${indexed} order by d.id`;
-    const { rows } = await db.query<{ read: number; count: number }>(
-      `select count(*)::integer as read, (count(*) filter (where ${where}))::integer as count
-         from (select * from webhooks.${source} as d where ${range} limit (select ${maxCounted})) as d`,
-      values,
-    );
-    count += rows[0]?.count ?? 0;
-    isMinimum ||= rows[0]?.read === maxCounted;
-  }
-  return { count, isMinimum };
-}
-
 /**
  * Limits of a step: the number of deliveries, the total size of their attempts, and the rows that it reads of the queue
  * and of the log, each. They keep every step within its deadline.
@@ -46,7 +21,7 @@ export async function countReplayable(db: Queryable, scope: TenantScope, filter:
 export const stepLimit = { deliveries: 1_000, bytes: 8 * 1024 * 1024, rows: 5_000 };
 
 /** The next deliveries of a replay. */
-export interface NextIds {
+interface NextIds {
   readonly ids: string[];
   /** The next step continues after this delivery. */
   readonly position: string;
@@ -118,7 +93,7 @@ async function readNext(
  * others. `indexedValues` are the parameters of the former alone. The queue has no index of a webhook's deliveries in ID
  * order.
  */
-function conditionsOf(scope: TenantScope, filter: ReplayFilter, source: LogSource, after?: string) {
+export function conditionsOf(scope: TenantScope, filter: ReplayFilter, source: LogSource, after?: string) {
   const { webhookId, statuses, since, until } = filter;
   const isQueue = source === 'deliveries';
   const conditions = new Conditions(

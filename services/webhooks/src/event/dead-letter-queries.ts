@@ -303,42 +303,6 @@ export type LetterSelection =
   | { readonly workspaceId: string }
   | { readonly all: true };
 
-/**
- * Parks up to `limit` dead letters with IDs after `after`. Returns how many were parked, and the last ID that was read;
- * undefined if there are no others.
- */
-export async function parkLetters(
-  tx: Queryable,
-  selection: LetterSelection,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<{ parked: number; last: string | undefined }> {
-  const [page, value] =
-    'ids' in selection
-      ? [
-          'select id from webhooks.dead_letters where id = any($3::bigint[]) and id > $1 order by id limit $2',
-          selection.ids,
-        ]
-      : 'workspaceId' in selection
-        ? [
-            `select l.id from unnest(array['live', 'sandbox']) as e (environment)
-              cross join lateral (select id from webhooks.dead_letters as l
-                                   where l.workspace_id = $3 and l.environment = e.environment and l.id > $1
-                                   order by l.id limit $2) as l
-              order by l.id limit $2`,
-            selection.workspaceId,
-          ]
-        : ['select id from webhooks.dead_letters where id > $1 order by id limit $2', undefined];
-  const { rows } = await tx.query<{ parked: number; total: number; last: string | null }>(
-    `with page as (${page}), parked as (
-       update webhooks.dead_letters as l set parked = true from page where l.id = page.id and not l.parked returning l.id
-     )
-     select (select count(*) from parked)::integer as parked, count(*)::integer as total, max(id) as last from page`,
-    [after, limit, ...(value === undefined ? [] : [value])],
-  );
-  const { parked = 0, total = 0, last = null } = rows[0] ?? {};
-  return { parked, last: total === limit && last !== null ? last : undefined };
-}
-
 /** Deletes the dead letters that are not parked and older than the retention. Returns their number. */
 export function deleteExpiredLetters(db: Queryable, retentionDays: number, signal: AbortSignal): Promise<number> {
   return deleteInBatches(

@@ -1,10 +1,11 @@
-import { toScope } from '@rms/base/tenant';
+import { type TenantScope, toScope } from '@rms/base/tenant';
 import { type AuditedFields, appendAudit, changesBetween } from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import { CancelReplayResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Replay } from '../delivery/replay.ts';
 import { toReplayMessage } from '../delivery/replay-message.ts';
-import { cancelReplay as endReplay, lockReplay } from '../delivery/replay-queries.ts';
+import { findReplay, type ReplayRow, toReplay } from '../delivery/replay-queries.ts';
 import { nameOf } from '../webhook/webhook-audit.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
@@ -33,4 +34,23 @@ export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof Del
     });
     return { ...response, replayed };
   };
+}
+
+/** Cancels a running replay. A replay that has ended stays unchanged. Returns undefined if it does not exist. */
+async function endReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
+  await tx.query(
+    `update webhooks.replays set status = 'cancelled'
+      where workspace_id = $1 and environment = any($2) and id = $3 and status = 'running'`,
+    [scope.workspaceId, scope.environments, id],
+  );
+  return findReplay(tx, scope, id);
+}
+
+/** Returns one replay, locked until the transaction ends. */
+async function lockReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
+  const { rows } = await tx.query<ReplayRow>(
+    'select * from webhooks.replays where workspace_id = $1 and environment = any($2) and id = $3 for update',
+    [scope.workspaceId, scope.environments, id],
+  );
+  return rows[0] && toReplay(rows[0]);
 }

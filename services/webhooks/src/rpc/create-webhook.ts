@@ -16,7 +16,7 @@ import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webho
 import { checkDescription, checkEvents, type Webhook } from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
-import { countForCreate, insertWebhook } from '../webhook/webhook-queries.ts';
+import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
 import { checkWebhookUrl } from '../webhook/webhook-url.ts';
 import type { HandlerParts } from './parts.ts';
 
@@ -122,4 +122,22 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
 
 function scopeFields({ workspaceId, environment }: Tenant) {
   return { workspace_id: workspaceId, environment };
+}
+
+/**
+ * Returns the number of webhooks of a workspace, counted up to `most`. Blocks the creation of other webhooks in this
+ * workspace until the transaction ends, so that the number stays correct.
+ */
+async function countForCreate(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [workspaceId]);
+  return countWebhooks(tx, workspaceId, most);
+}
+
+/** Stores a new webhook. */
+export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
+  await db.query(
+    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+    [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
+  );
 }

@@ -1,14 +1,14 @@
 import { checkVersion } from '@rms/base/errors';
-import { toScope } from '@rms/base/tenant';
+import { type Tenant, toScope } from '@rms/base/tenant';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { versionOf } from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { lockWebhook, deleteWebhook as removeWebhook } from '../webhook/webhook-queries.ts';
+import { lockWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Deletes a webhook and ends its pending deliveries as failed. Its delivery log is kept. */
@@ -24,4 +24,13 @@ export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksS
       await appendAudit(tx, context, [webhookEntry(webhook, { action: 'webhook.deleted', changes })]);
       return {};
     });
+}
+
+/** Deletes a webhook. Returns false if it does not exist. */
+async function removeWebhook(tx: Queryable, { workspaceId, environment, id }: Tenant & { id: string }) {
+  const { rowCount } = await tx.query(
+    'delete from webhooks.webhooks where workspace_id = $1 and environment = $2 and id = $3',
+    [workspaceId, environment, id],
+  );
+  return rowCount === 1;
 }

@@ -1,9 +1,10 @@
-import { toScope } from '@rms/base/tenant';
-import { cutPage, readPageToken, tokensOf } from '@rms/postgres/db';
+import { type TenantScope, toScope } from '@rms/base/tenant';
+import { cutPage, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
+import type { Replay } from '../delivery/replay.ts';
 import { toReplayMessage } from '../delivery/replay-message.ts';
-import { readReplays } from '../delivery/replay-queries.ts';
+import { type ReplayRow, toReplay } from '../delivery/replay-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;
@@ -23,4 +24,30 @@ export function listReplays({ pool, pageTokenKeys }: HandlerParts): Handlers<typ
       page: cut.page,
     };
   };
+}
+
+/** Reads up to `limit` replays after or before `start`, newest first. */
+async function readReplays(
+  db: Queryable,
+  { workspaceId, environments }: TenantScope,
+  start: PageStart | undefined,
+  limit: number,
+): Promise<Replay[]> {
+  const backwards = start?.direction === 'before';
+  const order = backwards ? 'asc' : 'desc';
+  const values: unknown[] = [workspaceId, environments, limit];
+  if (start) values.push(start.keys[0]);
+  const { rows } = await db.query<ReplayRow>(
+    `select r.* from unnest($2::text[]) as scope (environment)
+      cross join lateral (
+            select * from webhooks.replays
+             where workspace_id = $1 and environment = scope.environment
+                   ${start ? `and id ${backwards ? '>' : '<'} $4` : ''}
+             order by id ${order} limit $3
+           ) as r
+      order by r.id ${order} limit $3`,
+    values,
+  );
+  const replays = rows.map(toReplay);
+  return backwards ? replays.reverse() : replays;
 }

@@ -1,9 +1,10 @@
-import { toScope } from '@rms/base/tenant';
-import { cutPage, readPageToken, tokensOf } from '@rms/postgres/db';
+import { type TenantScope, toScope } from '@rms/base/tenant';
+import { cutPage, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
+import type { Webhook } from '../webhook/webhook.ts';
 import { toWebhookMessage } from '../webhook/webhook-message.ts';
-import { readWebhooks } from '../webhook/webhook-queries.ts';
+import { read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;
@@ -26,4 +27,28 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
       pageSize,
     };
   };
+}
+
+/** Reads up to `limit` webhooks after or before `start`, newest first, and the total number of webhooks. */
+async function readWebhooks(
+  db: Queryable,
+  { workspaceId, environments }: TenantScope,
+  start: PageStart | undefined,
+  limit: number,
+): Promise<{ webhooks: Webhook[]; total: number }> {
+  const backwards = start?.direction === 'before';
+  const values: unknown[] = [workspaceId, environments, limit];
+  if (start) values.push(start.keys[0]);
+  const { rows } = await db.query<WebhookRow>(
+    `select ${read} from webhooks.webhooks as w
+      where workspace_id = $1 and environment = any($2) ${start ? `and id ${backwards ? '>' : '<'} $4` : ''}
+      order by id ${backwards ? 'asc' : 'desc'} limit $3`,
+    values,
+  );
+  const count = await db.query<{ total: string }>(
+    'select count(*) as total from webhooks.webhooks where workspace_id = $1 and environment = any($2)',
+    [workspaceId, environments],
+  );
+  const webhooks = rows.map(toWebhook);
+  return { webhooks: backwards ? webhooks.reverse() : webhooks, total: Number(count.rows[0]?.total ?? 0) };
 }

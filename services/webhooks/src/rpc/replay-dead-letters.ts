@@ -1,9 +1,9 @@
 import { RmsError } from '@rms/base/errors';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction, makePageToken, readPageToken } from '@rms/postgres/db';
+import { inTransaction, makePageToken, type Queryable, readPageToken } from '@rms/postgres/db';
 import type { DeadLettersService, ReplayDeadLettersRequest } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { type LetterSelection, parkLetters } from '../event/dead-letter-queries.ts';
+import type { LetterSelection } from '../event/dead-letter-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 const lettersPerCall = 1_000;
@@ -58,4 +58,40 @@ function toSelection({ selection }: ReplayDeadLettersRequest): LetterSelection {
 
 function invalid(field: string, message: string): RmsError {
   return new RmsError('invalid_request', { details: [{ field, message }] });
+}
+
+/**
+ * Parks up to `limit` dead letters with IDs after `after`. Returns how many were parked, and the last ID that was read;
+ * undefined if there are no others.
+ */
+async function parkLetters(
+  tx: Queryable,
+  selection: LetterSelection,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<{ parked: number; last: string | undefined }> {
+  const [page, value] =
+    'ids' in selection
+      ? [
+          'select id from webhooks.dead_letters where id = any($3::bigint[]) and id > $1 order by id limit $2',
+          selection.ids,
+        ]
+      : 'workspaceId' in selection
+        ? [
+            `select l.id from unnest(array['live', 'sandbox']) as e (environment)
+              cross join lateral (select id from webhooks.dead_letters as l
+                                   where l.workspace_id = $3 and l.environment = e.environment and l.id > $1
+                                   order by l.id limit $2) as l
+              order by l.id limit $2`,
+            selection.workspaceId,
+          ]
+        : ['select id from webhooks.dead_letters where id > $1 order by id limit $2', undefined];
+  const { rows } = await tx.query<{ parked: number; total: number; last: string | null }>(
+    `with page as (${page}), parked as (
+       update webhooks.dead_letters as l set parked = true from page where l.id = page.id and not l.parked returning l.id
+     )
+     select (select count(*) from parked)::integer as parked, count(*)::integer as total, max(id) as last from page`,
+    [after, limit, ...(value === undefined ? [] : [value])],
+  );
+  const { parked = 0, total = 0, last = null } = rows[0] ?? {};
+  return { parked, last: total === limit && last !== null ? last : undefined };
 }

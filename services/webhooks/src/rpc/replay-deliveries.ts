@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { newId } from '@rms/base/ids';
-import { toScope, toTenant } from '@rms/base/tenant';
+import { type TenantScope, toScope, toTenant } from '@rms/base/tenant';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
@@ -12,11 +12,11 @@ import {
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { durationFromMs, type Handlers } from '@rms/rpc';
 import { deliveryStatuses, toStatusNames } from '../delivery/delivery-message.ts';
-import type { LoggedStatus } from '../delivery/log-filter.ts';
+import { type LoggedStatus, sourcesOf } from '../delivery/log-filter.ts';
 import type { Replay, ReplayFilter } from '../delivery/replay.ts';
 import { toReplayMessage } from '../delivery/replay-message.ts';
-import { countRunning, findReplay, insertReplay } from '../delivery/replay-queries.ts';
-import { countReplayable } from '../delivery/selection-queries.ts';
+import { findReplay } from '../delivery/replay-queries.ts';
+import { conditionsOf, maxCounted, type ReplayCount } from '../delivery/selection-queries.ts';
 import { replayNext } from '../delivery/step-queries.ts';
 import { webhookEntry } from '../webhook/webhook-audit.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
@@ -121,4 +121,67 @@ function checkRequest(request: ReplayDeliveriesRequest, now: Date): { filter: Re
     },
     perSecond: perSecond || defaultPerSecond,
   };
+}
+
+/**
+ * Returns the number of running replays of a workspace, at most `most`. Replays of the workspace cannot be started
+ * concurrently until the transaction ends.
+ */
+async function countRunning(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('replays of ' || $1, 0))", [workspaceId]);
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count
+       from (select from webhooks.replays where workspace_id = $1 and status = 'running' limit $2) as few`,
+    [workspaceId, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Stores a new replay. */
+async function insertReplay(tx: Queryable, replay: Replay): Promise<void> {
+  await tx.query(
+    `insert into webhooks.replays (workspace_id, environment, id, webhook_id, statuses, event_type, since, until,
+                                   per_second, status, total, created_by, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      replay.workspaceId,
+      replay.environment,
+      replay.id,
+      replay.webhookId,
+      replay.statuses,
+      replay.eventTypes.join(',') || null,
+      replay.since,
+      replay.until,
+      replay.perSecond,
+      replay.status,
+      replay.total,
+      replay.createdBy,
+      replay.createdAt,
+    ],
+  );
+}
+
+/** Counts the deliveries that a replay would send, among the first {@link maxCounted} rows of the webhook. */
+async function countReplayable(db: Queryable, scope: TenantScope, filter: ReplayFilter): Promise<ReplayCount> {
+  let count = 0;
+  let isMinimum = false;
+  for (const source of sourcesOf(filter)) {
+    const { indexed, others, values } = conditionsOf(scope, filter, source);
+    const where = `${indexed} and ${others}`;
+    // Reads a range of an index, in its order. For the queue this is the order of due_at, because the queue has no
+    // index of a webhook's deliveries in ID order. The limit is a subquery, so that the planner does not know it and
+    // reads the index in order instead of sorting the range.
+    const range =
+      source === 'deliveries'
+        ? `d.webhook_id = $${values.push(filter.webhookId)} order by d.due_at`
+        : `${indexed} order by d.id`;
+    const { rows } = await db.query<{ read: number; count: number }>(
+      `select count(*)::integer as read, (count(*) filter (where ${where}))::integer as count
+         from (select * from webhooks.${source} as d where ${range} limit (select ${maxCounted})) as d`,
+      values,
+    );
+    count += rows[0]?.count ?? 0;
+    isMinimum ||= rows[0]?.read === maxCounted;
+  }
+  return { count, isMinimum };
 }

@@ -7,7 +7,7 @@ import type { Queryable } from '@rms/postgres/db';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toAttemptMessage } from '../delivery/delivery-message.ts';
-import { insertTestDelivery } from '../delivery/test-delivery-queries.ts';
+import type { TestDelivery } from '../delivery/test-delivery-queries.ts';
 import { toAttemptJson, toLoggedAttempt } from '../engine/attempt/attempt.ts';
 import { send } from '../engine/attempt/send.ts';
 import type { Webhook } from '../webhook/webhook.ts';
@@ -117,4 +117,33 @@ async function countTest(tx: Queryable, { workspaceId, environment }: Tenant, mo
     [workspaceId, environment, most],
   );
   return rowCount === 1;
+}
+
+/** Adds a test delivery to the log. Returns its ID. */
+async function insertTestDelivery(db: Queryable, test: TestDelivery): Promise<string> {
+  const { rows } = await db.query<{ id: string }>(
+    `insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
+                                        request_id, status, end_reason, origin, attempts, attempt_count, last_attempt,
+                                        body, created_at)
+     select $1, $2, 'dlv_' || substr($3::text, 5, 10) || substr(md5($3::text || '/' || $4::text), 1, 16), $3, $4, $5, $6, $7, $8,
+            case when $8 = 'failed' then 'retries_exhausted' end, 'test', added.*, $10, $11
+       from webhooks.add_attempt('[]', $9::jsonb) as added
+     returning id`,
+    [
+      test.workspaceId,
+      test.environment,
+      test.eventId,
+      test.webhookId,
+      test.eventType,
+      test.resourceId,
+      test.requestId,
+      test.isDelivered ? 'delivered' : 'failed',
+      test.attemptJson,
+      Buffer.from(test.body),
+      test.createdAt,
+    ],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the test delivery was not stored');
+  return row.id;
 }

@@ -1,9 +1,9 @@
-import type { Environment, Tenant, TenantScope } from '@rms/base/tenant';
-import type { PageStart, Queryable } from '@rms/postgres/db';
+import type { Environment, TenantScope } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import { type EndpointRow, previousSecretColumns, toEndpoint } from './endpoint-queries.ts';
 import type { DisableReason, Webhook, WebhookStatus } from './webhook.ts';
 
-interface WebhookRow extends EndpointRow {
+export interface WebhookRow extends EndpointRow {
   workspace_id: string;
   environment: Environment;
   id: string;
@@ -17,31 +17,13 @@ interface WebhookRow extends EndpointRow {
   updated_at: Date;
 }
 
-const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
+export const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
   requests_per_second`;
 
 /** The columns of a webhook with the alias `w` for reading. They omit an expired previous secret. */
-const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
-
-/** Stores a new webhook. */
-export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
-  await db.query(
-    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
-    [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
-  );
-}
-
-/**
- * Returns the number of webhooks of a workspace, counted up to `most`. Blocks the creation of other webhooks in this
- * workspace until the transaction ends, so that the number stays correct.
- */
-export async function countForCreate(tx: Queryable, workspaceId: string, most: number): Promise<number> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [workspaceId]);
-  return countWebhooks(tx, workspaceId, most);
-}
+export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
 
 /** Returns the number of webhooks of a workspace, counted up to `most`. */
 export async function countWebhooks(db: Queryable, workspaceId: string, most: number): Promise<number> {
@@ -85,40 +67,7 @@ export async function lockWebhook(tx: Queryable, scope: TenantScope, id: string)
   return rows[0] && toWebhook(rows[0]);
 }
 
-/** Deletes a webhook. Returns false if it does not exist. */
-export async function deleteWebhook(tx: Queryable, { workspaceId, environment, id }: Tenant & { id: string }) {
-  const { rowCount } = await tx.query(
-    'delete from webhooks.webhooks where workspace_id = $1 and environment = $2 and id = $3',
-    [workspaceId, environment, id],
-  );
-  return rowCount === 1;
-}
-
-/** Reads up to `limit` webhooks after or before `start`, newest first, and the total number of webhooks. */
-export async function readWebhooks(
-  db: Queryable,
-  { workspaceId, environments }: TenantScope,
-  start: PageStart | undefined,
-  limit: number,
-): Promise<{ webhooks: Webhook[]; total: number }> {
-  const backwards = start?.direction === 'before';
-  const values: unknown[] = [workspaceId, environments, limit];
-  if (start) values.push(start.keys[0]);
-  const { rows } = await db.query<WebhookRow>(
-    `select ${read} from webhooks.webhooks as w
-      where workspace_id = $1 and environment = any($2) ${start ? `and id ${backwards ? '>' : '<'} $4` : ''}
-      order by id ${backwards ? 'asc' : 'desc'} limit $3`,
-    values,
-  );
-  const count = await db.query<{ total: string }>(
-    'select count(*) as total from webhooks.webhooks where workspace_id = $1 and environment = any($2)',
-    [workspaceId, environments],
-  );
-  const webhooks = rows.map(toWebhook);
-  return { webhooks: backwards ? webhooks.reverse() : webhooks, total: Number(count.rows[0]?.total ?? 0) };
-}
-
-function valuesOf(webhook: Webhook): unknown[] {
+export function valuesOf(webhook: Webhook): unknown[] {
   return [
     webhook.id,
     webhook.url,
@@ -144,7 +93,7 @@ function valuesOf(webhook: Webhook): unknown[] {
   ];
 }
 
-function toWebhook(row: WebhookRow): Webhook {
+export function toWebhook(row: WebhookRow): Webhook {
   const { maxConcurrency, ...endpoint } = toEndpoint(row);
   return {
     ...endpoint,
