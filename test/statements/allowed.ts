@@ -18,17 +18,17 @@ export const allowed: readonly Allowed[] = [
     reason: '50 rows per tenant with a backlog, for a gauge, within 5 s',
   },
   {
-    source: 'services/webhooks/src/delivery/unfinished-queries.ts',
+    source: 'services/webhooks/src/rpc/count-unfinished-deliveries.ts',
     text: 'limit 10000',
     reason: 'ends after 10,000 rows',
   },
   {
-    source: 'services/webhooks/src/delivery/count-queries.ts',
+    source: 'services/webhooks/src/rpc/count-deliveries.ts',
     text: 'as materialized (',
     reason: 'an operator counts deliveries; ends after 1,000,000 rows of each table',
   },
   { source: 'services/alerts/src/sealed/sealed-queries.ts', text: 'substring(content', reason: reencryption },
-  { source: 'services/auth/src/sealed/sealed-queries.ts', text: 'sealed', reason: reencryption },
+  { source: 'services/auth/src/rpc/reencrypt-secrets.ts', text: 'sealed', reason: reencryption },
   { source: 'services/webhooks/src/secrets/sealed-queries.ts', text: 'sealed', reason: reencryption },
   {
     source: 'packages/postgres/src/workspace-deletion/deletion-queries.ts',
@@ -41,7 +41,7 @@ export const allowed: readonly Allowed[] = [
     reason: 'an operator deletes a workspace; a pending marker exists for milliseconds while Redis responds',
   },
   {
-    source: 'services/auth/src/plan/plan-queries.ts',
+    source: 'services/auth/src/rpc/delete-plan.ts',
     text: 'from auth.workspaces where plan = $1',
     reason: 'an operator deletes a plan',
   },

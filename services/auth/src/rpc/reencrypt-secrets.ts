@@ -4,8 +4,7 @@ import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
 import type { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
-import type { SealedRow, SealedStore } from '../sealed/sealed-queries.ts';
-import { sealedStores } from '../sealed/sealed-stores.ts';
+import { type SealedRow, type SealedStore, sealedStores } from '../sealed/sealed-stores.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**

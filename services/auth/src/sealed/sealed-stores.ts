@@ -1,7 +1,6 @@
 import type { SealContext } from '@rms/base/secrets';
 import { emailContext } from '../email/email.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
-import type { SealedStore } from './sealed-queries.ts';
 
 /** Returns the context of a response stored for an Idempotency-Key. `key` is a hash that includes the tenant. */
 export function answerContext(key: string): SealContext {
@@ -23,3 +22,19 @@ export const sealedStores: readonly SealedStore[] = [
     context: answerContext,
   },
 ];
+
+/** A column of encrypted values. */
+export interface SealedStore {
+  readonly table: 'users' | 'mail_requests' | 'idempotency_keys';
+  /** Unique column. Default: id. */
+  readonly idColumn?: string;
+  readonly column: string;
+  /** SQL condition that excludes expired or empty values. */
+  readonly live: string;
+  readonly context: (id: string) => SealContext;
+}
+
+export interface SealedRow {
+  readonly id: string;
+  readonly sealed: Buffer;
+}
