@@ -18,9 +18,9 @@ export function targetOptions(): Option[] {
 }
 
 /**
- * Returns the installation and the API key of a command: of its options; otherwise of RMS_URL and RMS_API_KEY; otherwise
- * of a profile that `rms login` has stored. Undefined if there is no key. Throws if the address is missing or invalid, or
- * if the profile does not exist.
+ * Returns the installation and the API key of a command: of its options; otherwise of RMS_URL and RMS_API_KEY;
+ * otherwise of a profile that `rms login` has stored. Undefined if there is no key. Throws if the address is missing or
+ * invalid, or if the profile does not exist.
  */
 export function targetOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Profile | undefined {
   const name = options.profile ?? (env.RMS_PROFILE || undefined);
