@@ -15,9 +15,8 @@ export async function takeEndCounts(db: Queryable, limit: number): Promise<EndCo
     name: 'take-end-counts',
     text: `
       delete from webhooks.end_counts as c
-       using (select workspace_id, environment, id from webhooks.end_counts
-               order by workspace_id, environment, id limit $1 for update skip locked) as taken
-       where c.workspace_id = taken.workspace_id and c.environment = taken.environment and c.id = taken.id
+       where c.ctid = any(array(select ctid from webhooks.end_counts
+                                 order by workspace_id, environment, id limit $1 for update skip locked))
       returning c.workspace_id as "workspaceId", c.environment, c.webhook_id as "webhookId", c.reason,
                 c.deliveries::float8 as deliveries`,
     values: [limit],

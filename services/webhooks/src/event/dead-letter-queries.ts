@@ -226,7 +226,7 @@ export async function listLetters(
       : `select l.* from unnest(array['live', 'sandbox']) as e (environment)
           cross join lateral (select * from webhooks.dead_letters as l
                                where l.workspace_id = $4 and l.environment = e.environment and l.id > $2
-                               order by l.id limit $3) as l
+                               order by l.environment, l.id limit $3) as l
           order by l.id limit $3`;
   const { rows } = await db.query<LetterRow & { total: number }>(firstWithin(page), [
     bytes,

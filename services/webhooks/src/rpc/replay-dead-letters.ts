@@ -87,7 +87,8 @@ async function parkLetters(
         : ['select id from webhooks.dead_letters where id > $1 order by id limit $2', undefined];
   const { rows } = await tx.query<{ parked: number; total: number; last: string | null }>(
     `with page as (${page}), parked as (
-       update webhooks.dead_letters as l set parked = true from page where l.id = page.id and not l.parked returning l.id
+       update webhooks.dead_letters as l set parked = true
+        where l.id = any(array(select id from page)) and not l.parked returning l.id
      )
      select (select count(*) from parked)::integer as parked, count(*)::integer as total, max(id) as last from page`,
     [after, limit, ...(value === undefined ? [] : [value])],
