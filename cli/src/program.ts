@@ -1,20 +1,40 @@
 import { createRequire } from 'node:module';
 import { Argument, Command, Help, type Option } from 'commander';
 import { checkUsage } from './check-usage.ts';
+import type { Noun } from './with-key/documents.ts';
+import { hasKey, targetOptions } from './with-key/target.ts';
 
 /** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
 interface Entry {
   readonly name: string;
   readonly about: string;
   readonly argument?: Argument;
-  /** The module adds options and an action, or subcommands. */
-  readonly load: () => Promise<{ define(command: Command): void }>;
+  /** The noun of the API whose operations are the commands with an API key. */
+  readonly noun?: Noun;
+  /** Like `load`, if there is an API key. */
+  readonly loadWithKey?: () => Promise<{ define(command: Command): void }>;
+  /** The module adds options and an action, or subcommands. Missing: the commands need an API key. */
+  readonly load?: () => Promise<{ define(command: Command): void }>;
 }
 
 const groups: readonly Entry[] = [
-  { name: 'keys', about: 'manage API keys', load: () => import('./commands/keys.ts') },
-  { name: 'webhooks', about: 'manage webhook subscriptions', load: () => import('./commands/webhooks.ts') },
-  { name: 'deliveries', about: 'inspect and redeliver deliveries', load: () => import('./commands/deliveries.ts') },
+  { name: 'resources', about: 'manage resources', noun: 'resources' },
+  { name: 'events', about: 'show the event feed', noun: 'events' },
+  { name: 'keys', about: 'manage API keys', noun: 'keys', load: () => import('./commands/keys.ts') },
+  {
+    name: 'webhooks',
+    about: 'manage webhook subscriptions',
+    noun: 'webhooks',
+    load: () => import('./commands/webhooks.ts'),
+  },
+  {
+    name: 'deliveries',
+    about: 'inspect and redeliver deliveries',
+    noun: 'deliveries',
+    load: () => import('./commands/deliveries.ts'),
+  },
+  { name: 'replays', about: 'redeliver many deliveries', noun: 'replays' },
+  { name: 'requests', about: 'show the request log', noun: 'requests' },
   {
     name: 'dead-letters',
     about: 'show records that could not be stored as events, and store them again',
@@ -33,18 +53,33 @@ const groups: readonly Entry[] = [
 ];
 
 const commands: readonly Entry[] = [
+  { name: 'login', about: 'store an API key for later commands', load: () => import('./commands/login.ts') },
+  { name: 'logout', about: 'remove a stored API key', load: () => import('./commands/logout.ts') },
+  { name: 'workspace', about: 'show the workspace of the API key, its limits and usage', noun: 'workspace' },
+  {
+    name: 'trigger',
+    about: 'create, change and delete a sample resource, which causes events of every type',
+    load: () => import('./commands/trigger.ts'),
+  },
   {
     name: 'listen',
     about: 'forward events to a URL as they happen, signed like deliveries, for development',
     load: () => import('./commands/listen.ts'),
+    loadWithKey: async () => ({ define: (await import('./commands/listen.ts')).defineWithKey }),
   },
   {
     name: 'trace',
     about: 'show the response, events and deliveries of a request',
     argument: new Argument('<request-id>', 'X-Request-ID of the request'),
     load: () => import('./commands/trace.ts'),
+    loadWithKey: async () => ({ define: (await import('./with-key/operations.ts')).defineTrace }),
   },
-  { name: 'audit', about: 'show the audit log, newest first', load: () => import('./commands/audit.ts') },
+  {
+    name: 'audit',
+    about: 'show the audit log, newest first',
+    noun: 'audit',
+    load: () => import('./commands/audit.ts'),
+  },
   {
     name: 'migrate',
     about: 'migrate the database of DATABASE_URL (npm start migrates automatically)',
@@ -63,16 +98,22 @@ const commands: readonly Entry[] = [
  */
 export async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command('rms')
-    .description('Manages keys, users, plans, webhooks and deliveries of a running service.')
+    .description(
+      'Calls the API with a key (rms login, or RMS_URL and RMS_API_KEY), or manages a running installation as its operator.',
+    )
     .version(ownVersion(), '--version', 'print the version of this command')
     .exitOverride()
     .configureHelp({ optionDescription })
     .hook('preAction', (_, command) => checkUsage(command, words))
-    .showHelpAfterError('(see rms --help)');
-  const create = async ({ name, about, argument, load }: Entry) => {
+    .showHelpAfterError('(see rms --help)')
+    .enablePositionalOptions();
+  for (const option of targetOptions()) program.addOption(option);
+  const create = async (entry: Entry) => {
+    const { name, about, argument } = entry;
     const command = inherit(new Command(name).description(about), program, `rms ${name}`);
+    command.helpGroup(isForKeys(entry) ? headings.withKey : headings.operator);
     if (argument) command.addArgument(argument);
-    if (words.includes(name)) (await load()).define(command);
+    if (words.includes(name)) await define(command, entry, words);
     return command;
   };
   for (const entry of groups) {
@@ -82,6 +123,28 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   }
   for (const entry of commands) program.addCommand(withJson(await create(entry)));
   return program;
+}
+
+/** Headings of the list of commands. */
+const headings = {
+  withKey: 'With an API key (those for keys, webhooks, deliveries, listen, trace and audit also without one):',
+  operator: 'On the machine of an installation, as its operator:',
+};
+
+function isForKeys({ name, noun, loadWithKey }: Entry): boolean {
+  return noun !== undefined || loadWithKey !== undefined || ['login', 'logout', 'trigger'].includes(name);
+}
+
+/** Adds the options and actions of a command: of the API if there is a key, otherwise those of an installation. */
+async function define(command: Command, entry: Entry, words: readonly string[]): Promise<void> {
+  const { noun, load, loadWithKey } = entry;
+  const isWithKey = !load || ((noun !== undefined || loadWithKey) && hasKey(words));
+  if (!isWithKey) return (await load()).define(command);
+  if (loadWithKey) return (await loadWithKey()).define(command);
+  const { defineOperation, defineOperations } = await import('./with-key/operations.ts');
+  if (noun === undefined) return;
+  if (groups.includes(entry)) defineOperations(command, noun);
+  else defineOperation(command, noun);
 }
 
 /** Returns the version of this package. */

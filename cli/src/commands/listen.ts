@@ -10,6 +10,9 @@ import { followFeed } from '../follow-feed.ts';
 import { forward, type Response } from '../forward.ts';
 import { untilInterrupted } from '../interrupted.ts';
 import { note, printLine } from '../print.ts';
+import { followEvents } from '../with-key/follow-events.ts';
+import { addTargetOptions, requireTarget } from '../with-key/operations.ts';
+import type { Profile } from '../with-key/profiles.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -22,14 +25,46 @@ interface Options {
   json?: boolean;
 }
 
+/** An event of either feed. */
+type Followed = Pick<FeedEvent, 'id' | 'type' | 'position' | 'body' | 'requestId'>;
+
+/**
+ * Opens the feed. Calls `started` once, with the events that it follows ("live events of ws_…"), a hint about others, and
+ * the sequence after which it starts.
+ */
+type OpenEvents = (
+  started: (what: string, hint: string, from: bigint) => void,
+  signal: AbortSignal,
+) => AsyncIterable<Followed>;
+
 const help = `
 Needs no webhook and changes nothing in the service; webhooks still get their events. A failed event is not retried; use
 --after to start from an earlier event. Press Ctrl-C to stop.`;
 
+/** Without an API key: the feed of the webhooks service. */
 export function define(listen: Command): void {
-  listen
-    .requiredOption('--forward-to <url>', 'target URL, e.g. http://localhost:3000/hook', httpUrl)
+  addOptions(listen)
     .addOption(environmentOption('environment of the events').default('sandbox'))
+    .addOption(workspaceOption())
+    .action((options: Options, command: Command) =>
+      withServices(['workspaces'], async (services, openFeed) => {
+        const workspaceId = await workspaceOf(services, options);
+        await forwardAll(options, command, feedOf(openFeed, workspaceId, options));
+      }),
+    );
+}
+
+/** With an API key: the feed of the API, in the environment of the key. */
+export function defineWithKey(listen: Command): void {
+  addTargetOptions(addOptions(listen));
+  listen.action((options: Options, command: Command) =>
+    forwardAll(options, command, apiFeed(requireTarget(command), options)),
+  );
+}
+
+function addOptions(listen: Command): Command {
+  return listen
+    .requiredOption('--forward-to <url>', 'target URL, e.g. http://localhost:3000/hook', httpUrl)
     .addOption(
       new Option('--events <types>', 'only these types, separated by commas, e.g. resource.created,resource.deleted')
         .argParser(eventTypes)
@@ -46,54 +81,78 @@ export function define(listen: Command): void {
         'signing secret "whsec_…"; safer in the environment variable (default: a new secret)',
       ).env('RMS_LISTEN_SECRET'),
     )
-    .addOption(workspaceOption())
     .option('--json', 'print one JSON document per event and line (NDJSON)')
-    .addHelpText('after', help)
-    .action(async (options: Options, command: Command) => {
-      const secret = options.secret ?? makeSecret();
-      if (!isWellFormedSecret(secret)) {
-        command.error('error: the secret must be "whsec_" followed by 24 to 64 bytes in Base64');
-      }
-      const ended = untilInterrupted();
-      const stop = new AbortController();
-      ended.addEventListener('abort', () => stop.abort(ended.reason), { once: true });
-      try {
-        await forwardFeed(options, secret, stop.signal);
-      } catch (error) {
-        if (!ended.aborted) throw error;
-      } finally {
-        // After a failure, the feed of the other environment ends as well.
-        stop.abort();
-      }
-    });
+    .addHelpText('after', help);
 }
 
-function forwardFeed(options: Options, secret: string, signal: AbortSignal): Promise<void> {
-  const { forwardTo, environment, events, after, json } = options;
+/** Forwards the events of a feed until the user interrupts the command. */
+async function forwardAll(options: Options, command: Command, open: OpenEvents): Promise<void> {
+  const secret = options.secret ?? makeSecret();
+  if (!isWellFormedSecret(secret)) {
+    command.error('error: the secret must be "whsec_" followed by 24 to 64 bytes in Base64');
+  }
+  const ended = untilInterrupted();
+  const stop = new AbortController();
+  ended.addEventListener('abort', () => stop.abort(ended.reason), { once: true });
+  try {
+    await forwardFeed(options, secret, open, stop.signal);
+  } catch (error) {
+    if (!ended.aborted) throw error;
+  } finally {
+    // After a failure, the feed of the other environment ends as well.
+    stop.abort();
+  }
+}
+
+async function forwardFeed(options: Options, secret: string, open: OpenEvents, signal: AbortSignal): Promise<void> {
+  const { forwardTo, events, json } = options;
   const secrets = { current: toSigningSecret(secret), previous: undefined };
+  const started = (what: string, hint: string, from: bigint) => {
+    const say = json ? note : (text: string) => printLine(options, {}, text);
+    say(`Forwarding ${what} after sequence ${from} to ${forwardTo.href}`);
+    say(hint);
+    say(`Signing secret: ${secret}`);
+  };
+  for await (const event of open(started, signal)) {
+    if (!events.includes('*') && !events.includes(event.type)) continue;
+    const at = new Date().toISOString();
+    // The body of an erased event is empty.
+    const response: Response =
+      event.body.length === 0
+        ? { statusCode: undefined, error: 'erased: not sent', durationMs: 0 }
+        : await forward(forwardTo, secrets, { ...event, eventId: event.id }, signal);
+    const document = documentOf(at, event, response);
+    printLine(options, document, lineOf(document));
+  }
+}
+
+function feedOf(openFeed: OpenFeed, workspaceId: string, { environment, after }: Options): OpenEvents {
   const other = environment === 'live' ? 'sandbox' : 'live';
-  return withServices(['workspaces'], async (services, openFeed) => {
-    const workspaceId = await workspaceOf(services, options);
+  return (opened, signal) => {
     const started = (from: bigint) => {
-      const say = json ? note : (text: string) => printLine(options, {}, text);
-      say(`Forwarding ${environment} events of ${workspaceId} after sequence ${from} to ${forwardTo.href}`);
-      say(`For ${other} events, add --environment ${other}`);
-      say(`Signing secret: ${secret}`);
+      opened(`${environment} events of ${workspaceId}`, `For ${other} events, add --environment ${other}`, from);
       void noteFirst(openFeed, { workspaceId, environment: other }, signal);
     };
-    const following = { workspaceId, environment: toEnvironmentMessage(environment), after, started };
-    for await (const event of followFeed(openFeed, following, signal)) {
-      if (!events.includes('*') && !events.includes(event.type)) continue;
-      const at = new Date().toISOString();
-      // The body of an erased event is empty.
-      const response: Response =
-        event.body.length === 0
-          ? { statusCode: undefined, error: 'erased: not sent', durationMs: 0 }
-          : await forward(forwardTo, secrets, { ...event, eventId: event.id }, signal);
-      const document = documentOf(at, event, response);
-      printLine(options, document, lineOf(document));
+    return followFeed(
+      openFeed,
+      { workspaceId, environment: toEnvironmentMessage(environment), after, started },
+      signal,
+    );
+  };
+}
+
+function apiFeed(target: Profile, { after }: Options): OpenEvents {
+  const [environment, other] = target.api_key.startsWith('sk_live_') ? ['live', 'sandbox'] : ['sandbox', 'live'];
+  return async function* (opened, signal) {
+    const started = (from: number) =>
+      opened(`${environment} events of ${target.url}`, `For ${other} events, use a ${other} key`, BigInt(from));
+    for await (const event of followEvents(target, { after, started }, signal)) {
+      const { sequence, ...sent } = event;
+      const body = event.data === null ? Buffer.alloc(0) : Buffer.from(JSON.stringify(sent));
+      // The feed of the API does not contain the request ID.
+      yield { id: event.id, type: event.type, position: BigInt(sequence), body, requestId: '' };
     }
-  });
+  };
 }
 
 /** Prints a note about the first event in the environment that is not forwarded. */
@@ -105,14 +164,14 @@ async function noteFirst(openFeed: OpenFeed, { workspaceId, environment }: Tenan
   );
 }
 
-function documentOf(at: string, event: FeedEvent, { statusCode, error, durationMs }: Response) {
+function documentOf(at: string, event: Followed, { statusCode, error, durationMs }: Response) {
   return {
     at,
     sequence: Number(event.position),
     event_id: event.id,
     event_type: event.type,
     resource_id: resourceIdOf(event),
-    request_id: event.requestId,
+    request_id: event.requestId || null,
     status_code: statusCode ?? null,
     error: error ?? null,
     duration_ms: durationMs,
@@ -126,7 +185,7 @@ function lineOf(document: ReturnType<typeof documentOf>): string {
 }
 
 /** Returns the resource ID; null if the event is erased. */
-function resourceIdOf({ body }: FeedEvent): string | null {
+function resourceIdOf({ body }: Followed): string | null {
   if (body.length === 0) return null;
   const { data } = JSON.parse(Buffer.from(body).toString('utf8')) as { data?: { object?: { id?: string } } };
   return data?.object?.id ?? null;

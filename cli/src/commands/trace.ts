@@ -1,4 +1,3 @@
-import type { Timeline } from '@rms/api';
 import {
   isUnknown,
   readChangesOfRequest,
@@ -11,8 +10,9 @@ import { RmsError } from '@rms/base/errors';
 import type { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { fields, note, print } from '../print.ts';
+import { note, print } from '../print.ts';
 import type { Services } from '../services.ts';
+import { timelineText } from '../timeline-text.ts';
 import { workspaceWith } from '../workspace.ts';
 
 /** Shows one request on a timeline: its steps, its changes, its events, their deliveries and the attempts. */
@@ -29,7 +29,7 @@ export function define(trace: Command): void {
           throw new Error(`No record of request "${requestId}".${hint}`);
         }
         const timeline = timelineDocument(parts);
-        print(options, timeline, () => textOf(timeline));
+        print(options, timeline, () => timelineText(timeline));
         if (timeline.has_more_deliveries) {
           note(`showing the newest ${timeline.deliveries.length} deliveries; deliveries list --request-id shows more`);
         }
@@ -55,11 +55,6 @@ async function partsOf(
   ]);
   const all = [...parts.changes, ...changes].sort((a, b) => (a.id < b.id ? -1 : 1));
   return { ...parts, changes: all };
-}
-
-function textOf({ request_id: id, trace_ids: traceIds, steps }: Timeline): string {
-  const head = fields([['request', id], ...traceIds.map((trace): [string, string] => ['trace', trace])]);
-  return [head, steps.map(({ at, text }) => `${at}  ${text}`).join('\n')].join('\n\n');
 }
 
 /** Returns the workspace of a request; undefined if it belongs to none. */

@@ -25,7 +25,7 @@ export function deliveryHeaders(
     // Firewalls for web applications reject requests without it.
     accept: '*/*',
     'user-agent': userAgent,
-    'x-request-id': requestId,
+    ...(requestId ? { 'x-request-id': requestId } : {}),
     ...signatureHeaders(secrets, eventId, body, nowMs),
     ...(traceparent ? { traceparent } : {}),
     ...(traceparent && tracestate ? { tracestate } : {}),

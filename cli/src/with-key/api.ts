@@ -1,0 +1,148 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { withDeadline } from '@rms/async';
+import { createHttpConnections, createProxyChoice, parseProxy } from '@rms/net/dial';
+import type { Profile } from './profiles.ts';
+
+/** A request to the API. */
+export interface ApiRequest {
+  readonly method: string;
+  /** With "/v1", and with the query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+const timeoutMs = 30_000;
+/** A response of the API has at most 1 MiB; a delivery with all its attempts may have more. */
+const responseLimitBytes = 64 * 1024 * 1024;
+
+/** An error response of the API. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/**
+ * Sends a request with an API key, and returns the JSON document of the response, undefined without a body. The request
+ * goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY names the host.
+ * Rejects with {@link ApiError} if the API refuses it, and with an error that names the address if nothing responds.
+ */
+export async function callApi<T>({ url, api_key: key }: Profile, request: ApiRequest): Promise<T> {
+  const deadline = withDeadline(request.signal ?? new AbortController().signal, timeoutMs, 'the request');
+  try {
+    const { status, text, requestId } = await send(new URL(url + request.path), key, {
+      ...request,
+      signal: deadline.signal,
+    });
+    const document = text === '' ? undefined : parsed(text);
+    if (status >= 200 && status < 300 && document !== null) return document as T;
+    throw errorOf(status, document ?? {}, { url, requestId });
+  } catch (error) {
+    if (error instanceof ApiError || request.signal?.aborted) throw error;
+    const why = deadline.signal.aborted ? `no response within ${timeoutMs / 1000} s` : describe(error);
+    throw new Error(`${url}: ${why}`, { cause: error });
+  } finally {
+    deadline.end();
+  }
+}
+
+function send(url: URL, key: string, { method, body, headers, signal }: ApiRequest) {
+  const isTls = url.protocol === 'https:';
+  const json = body === undefined ? undefined : JSON.stringify(body);
+  return new Promise<{ status: number; text: string; requestId: string }>((resolve, reject) => {
+    const call = (isTls ? requestHttps : requestHttp)(
+      url,
+      {
+        method: method.toUpperCase(),
+        ...(signal ? { signal } : {}),
+        headers: {
+          authorization: `Bearer ${key}`,
+          accept: 'application/json',
+          'user-agent': 'rms-cli',
+          ...(json === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) }),
+          ...headers,
+        },
+        createConnection: createHttpConnections({ isTls, timeoutMs, proxyFor: proxies(isTls) }),
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (part: Buffer) => {
+          bytes += part.length;
+          if (bytes > responseLimitBytes) call.destroy(new Error('the response is too large'));
+          else parts.push(part);
+        });
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            text: Buffer.concat(parts).toString('utf8'),
+            requestId: String(response.headers['x-request-id'] ?? ''),
+          }),
+        );
+        response.on('error', reject);
+      },
+    );
+    call.on('error', reject);
+    call.end(json);
+  });
+}
+
+function proxies(isTls: boolean) {
+  const { env } = process;
+  const proxy = isTls ? env.HTTPS_PROXY || env.https_proxy : env.HTTP_PROXY || env.http_proxy;
+  const noProxy = (env.NO_PROXY || env.no_proxy || '').split(',').map((one) => one.trim());
+  return createProxyChoice(
+    proxy ? parseProxy(proxy) : undefined,
+    noProxy.filter((one) => one !== ''),
+  );
+}
+
+interface ErrorDocument {
+  readonly error?: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly details?: readonly { readonly field?: string; readonly message?: string }[];
+  };
+}
+
+function errorOf(
+  status: number,
+  { error }: ErrorDocument,
+  { url, requestId }: { url: string; requestId: string },
+): ApiError {
+  if (!error?.message)
+    return new ApiError(status, '', `${url}: the response has status ${status} and is not of the API.`);
+  // The message of a single violation repeats it.
+  const details = (error.details ?? [])
+    .filter(({ message = '' }) => !error.message?.includes(message))
+    .map(({ field = '', message = '' }) => `${field} ${message}`);
+  const message = details.length === 0 ? error.message : `${error.message.replace(/\.$/, '')}: ${details.join('; ')}.`;
+  return new ApiError(status, error.code ?? '', `${message} (${status} ${error.code}, request ${requestId})`);
+}
+
+/** Parses a document; null if it is none. */
+function parsed(text: string): object | null {
+  try {
+    const document: unknown = JSON.parse(text);
+    return typeof document === 'object' ? document : null;
+  } catch {
+    return null;
+  }
+}
+
+function describe(error: unknown): string {
+  const { code = '', message } = error as { code?: string; message: string };
+  if (code === 'ECONNREFUSED') return 'connection refused';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name does not resolve';
+  return message || code;
+}

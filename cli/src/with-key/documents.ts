@@ -1,0 +1,70 @@
+import type { Timeline } from '@rms/api';
+import { fields, table } from '../print.ts';
+import { timelineText } from '../timeline-text.ts';
+
+/** The objects of the API that commands show. */
+export type Noun =
+  | 'resources'
+  | 'webhooks'
+  | 'events'
+  | 'deliveries'
+  | 'replays'
+  | 'requests'
+  | 'keys'
+  | 'workspace'
+  | 'audit';
+
+/** The columns of the lists: fields of the documents, with a dot for fields of objects in them. */
+const columns: Readonly<Record<Noun, readonly string[]>> = {
+  resources: ['id', 'name', 'status', 'created_at', 'updated_at'],
+  webhooks: ['id', 'url', 'events', 'status', 'disable_reason', 'created_at'],
+  events: ['sequence', 'id', 'type', 'created_at', 'data.object.id'],
+  deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
+  replays: ['id', 'webhook_id', 'status', 'created_at'],
+  requests: [
+    'request_id',
+    'started_at',
+    'method',
+    'path',
+    'status',
+    'error_code',
+    'duration_ms',
+    'api_key_id',
+    'client_ip',
+  ],
+  keys: ['id', 'name', 'scope', 'hint', 'created_at', 'last_used_at', 'expires_at', 'status'],
+  workspace: [],
+  audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],
+};
+
+/** Formats the items of a list as a table. */
+export function rowsText(noun: Noun, items: readonly object[]): string {
+  const known = columns[noun].filter(
+    (name) => items.length === 0 || items.some((item) => valueAt(item, name) !== undefined),
+  );
+  return table(
+    known.map((name) => name.split('.').slice(-2).join(' ').replaceAll('_', ' ').toUpperCase()),
+    items.map((item) => known.map((name) => textOf(valueAt(item, name)))),
+  );
+}
+
+/** Formats one document: its fields, one per line. */
+export function oneText(noun: Noun, document: object): string {
+  if ('type' in document && document.type === 'request_timeline') return timelineText(document as Timeline);
+  const shown = Object.entries(document).map(([name, value]): [string, string] => [name, textOf(value)]);
+  const secret = noun === 'keys' ? 'key' : 'secret';
+  const text = fields(shown);
+  return secret in document ? `${text}\n\nThe ${secret} is shown only once.` : text;
+}
+
+function valueAt(item: object, name: string): unknown {
+  return name
+    .split('.')
+    .reduce<unknown>((value, part) => (value as Record<string, unknown> | null | undefined)?.[part], item);
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

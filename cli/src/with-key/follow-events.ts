@@ -1,0 +1,67 @@
+import { abortableDelay } from '@rms/async';
+import { describeFailure } from '../failure.ts';
+import { note } from '../print.ts';
+import { ApiError, callApi } from './api.ts';
+import type { Profile } from './profiles.ts';
+
+/** An event of the feed. */
+export interface ApiEvent {
+  readonly id: string;
+  readonly type: string;
+  /** Null: erased. */
+  readonly data: object | null;
+  readonly sequence: number;
+}
+
+interface EventPage {
+  readonly data: readonly ApiEvent[];
+  readonly meta: { readonly oldest_sequence: number; readonly newest_sequence: number };
+}
+
+export interface FollowOptions {
+  /** Sequence of the last known event. Undefined: only new events. */
+  readonly after: bigint | undefined;
+  /** Called once, when the feed is open. Every event after this sequence will be yielded. */
+  started(after: number): void;
+}
+
+const pageSize = 100;
+/** Pause after a page that is not full. A request per second is a hundredth of the default limit of a key. */
+const pauseMs = 1_000;
+const maxRetryMs = 15_000;
+
+/**
+ * Yields the events of the key's environment in order, each once, until the signal aborts. While the API is unreachable,
+ * overloaded or limits the key, prints one note, retries, and continues after the last yielded event. Rejects if the
+ * first request fails, or if the API refuses a later one.
+ */
+export async function* followEvents(
+  target: Profile,
+  { after, started }: FollowOptions,
+  signal: AbortSignal,
+): AsyncGenerator<ApiEvent, void, undefined> {
+  const read = (query: Readonly<Record<string, string>>) =>
+    callApi<EventPage>(target, { method: 'get', path: `/v1/events?${new URLSearchParams(query)}`, signal });
+  const first = await read({ after: `${after ?? 0n}`, per_page: '1' });
+  let sequence = after === undefined ? first.meta.newest_sequence : Number(after);
+  started(sequence);
+  let retryMs = 0;
+  while (!signal.aborted) {
+    try {
+      const { data } = await read({ after: `${sequence}`, per_page: `${pageSize}` });
+      retryMs = 0;
+      for (const event of data) {
+        if (event.sequence > sequence + 1) note(`events ${sequence + 1} to ${event.sequence - 1} are no longer stored`);
+        yield event;
+        sequence = event.sequence;
+      }
+      if (data.length < pageSize) await abortableDelay(pauseMs, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
+      if (retryMs === 0) note(`${describeFailure(error)} Retrying; the next event is after ${sequence}.`);
+      retryMs = Math.min(maxRetryMs, Math.max(pauseMs, 2 * retryMs));
+      await abortableDelay(retryMs, signal);
+    }
+  }
+}

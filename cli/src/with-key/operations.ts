@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Endpoint } from '@rms/api';
+import { endpoints } from '@rms/api/endpoints';
+import { type InputField, inputFields } from '@rms/api/input-fields';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { collect, pointInTime, positiveNumber } from '../arguments.ts';
+import { note, print } from '../print.ts';
+import { callApi } from './api.ts';
+import { type Noun, oneText, rowsText } from './documents.ts';
+import { takeList } from './lists.ts';
+import type { Profile } from './profiles.ts';
+import { type TargetOptions, targetOf, targetOptions } from './target.ts';
+
+/** The collection of each group of commands, as in the paths of the API. */
+const collections: Readonly<Record<Noun, string>> = {
+  resources: 'resources',
+  webhooks: 'webhooks',
+  events: 'events',
+  deliveries: 'deliveries',
+  replays: 'replays',
+  requests: 'requests',
+  keys: 'api_keys',
+  workspace: 'workspace',
+  audit: 'audit_log',
+};
+
+/** Fields of a list's query that `--limit` replaces. */
+const paging = new Set(['per_page', 'cursor']);
+
+interface CommonOptions extends TargetOptions {
+  readonly json?: boolean;
+  readonly data?: string;
+  readonly limit?: number;
+  readonly ifMatch?: string;
+  readonly idempotencyKey?: string;
+}
+
+/** Adds a command for each operation of the API on a noun. They need only an API key. */
+export function defineOperations(group: Command, noun: Noun): void {
+  for (const { name, endpoint } of operationsOn(noun)) group.addCommand(operationCommand(name, noun, endpoint));
+}
+
+/** Makes a command show the timeline of a request. */
+export function defineTrace(command: Command): void {
+  for (const { name, endpoint } of operationsOn('requests'))
+    if (name === 'show') addOperation(command, 'requests', endpoint);
+}
+
+/** Makes a command the only operation on a noun: `rms audit`, `rms workspace`. */
+export function defineOperation(command: Command, noun: Noun): void {
+  for (const { endpoint } of operationsOn(noun)) addOperation(command, noun, endpoint);
+}
+
+function operationsOn(noun: Noun): { readonly name: string; readonly endpoint: Endpoint }[] {
+  return endpoints.flatMap((endpoint) => {
+    const [, , collection, id, action] = endpoint.path.split('/');
+    return collection === collections[noun] ? [{ name: nameOf(endpoint, noun, id, action), endpoint }] : [];
+  });
+}
+
+function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action: string | undefined): string {
+  if (action !== undefined) return action.replaceAll('_', '-');
+  if (id === undefined) return method === 'post' ? 'create' : 'list';
+  if (method === 'get') return 'show';
+  if (method === 'patch') return 'update';
+  return noun === 'keys' ? 'revoke' : 'delete';
+}
+
+function operationCommand(name: string, noun: Noun, endpoint: Endpoint): Command {
+  const command = new Command(name);
+  if (endpoint.path.includes('{')) command.argument('<id>');
+  addOperation(command, noun, endpoint);
+  return command;
+}
+
+function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
+  const query = inputFields(endpoint, 'query');
+  const body = inputFields(endpoint, 'body');
+  const isList = query.some(({ name }) => name === 'per_page');
+  command.description(`${startOf(endpoint.summary)} (scope ${endpoint.scope})`);
+  for (const field of query) if (!paging.has(field.name)) command.addOption(optionOf(field));
+  for (const field of body) command.addOption(optionOf(field));
+  if (isList) command.option('--limit <n>', 'maximum number of items', positiveNumber, 100);
+  if (body.length > 0) {
+    command.option('--data <json>', 'fields of the body as JSON, "@file" or "-" for stdin; options replace its fields');
+  }
+  if (endpoint.conditional && endpoint.method !== 'get') {
+    command.option('--if-match <etag>', 'change the object only if it has this ETag');
+  }
+  if (endpoint.idempotent) command.option('--idempotency-key <key>', 'default: a random key');
+  addTargetOptions(command);
+  command.action(async (...given: unknown[]) => {
+    const id = command.registeredArguments.length > 0 ? String(given[0]) : '';
+    const options = command.opts<CommonOptions & Readonly<Record<string, unknown>>>();
+    const target = requireTarget(command, body);
+    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id));
+    const search = searchOf(query, options);
+    if (isList) return showList(target, noun, `${path}${search}`, options);
+    const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
+    if (content && !options.data) requireFields(body, content, command);
+    const document = await callApi<{ data: object } | undefined>(target, {
+      method: endpoint.method,
+      path: `${path}${search}`,
+      headers: {
+        ...(endpoint.idempotent ? { 'idempotency-key': options.idempotencyKey ?? randomUUID() } : {}),
+        ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),
+      },
+      ...(content ? { body: content } : {}),
+    });
+    print(options, document ?? { data: { id } }, () => (document ? oneText(noun, document.data) : `${id}: done`));
+  });
+}
+
+/**
+ * Adds the options that name the installation and the key. A command with a field of the same name (`--url` of a
+ * webhook) has them only before its group: `rms --url … webhooks create --url …`.
+ */
+export function addTargetOptions(command: Command): void {
+  for (const option of targetOptions()) {
+    if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
+  }
+}
+
+/** Returns the target of a command that works only with a key. Exits with a usage error if there is none. */
+export function requireTarget(command: Command, fields: readonly InputField[] = []): Profile {
+  const own = command.opts<TargetOptions>();
+  const isField = fields.some(({ name }) => name === 'url');
+  const options = { ...rootOf(command).opts<TargetOptions>(), ...(isField ? { ...own, url: undefined } : own) };
+  const target = targetOf(options);
+  if (target) return target;
+  return command.error('error: this command needs an API key: rms login, or RMS_URL and RMS_API_KEY');
+}
+
+function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command;
+}
+
+async function showList(target: Profile, noun: Noun, path: string, options: CommonOptions): Promise<void> {
+  const { document, more } = await takeList(target, path, options.limit ?? 100);
+  print(options, document, () => rowsText(noun, document.data));
+  if (more) note(`showing the first ${document.data.length}; --limit shows more`);
+}
+
+function optionOf({ name, description, choices, kind, isRequired }: InputField): Option {
+  const about = `${startOf(description)}${isRequired ? ' (required)' : ''}`;
+  const flag = `--${name.replaceAll('_', '-')}`;
+  if (kind === 'texts') {
+    const option = new Option(`${flag} <value>`, `${about}${about ? '; ' : ''}repeatable${listOf(choices)}`);
+    return option.argParser((value: string, all: readonly string[] = []) => collect(checked(value, choices), all));
+  }
+  if (kind === 'flag') return new Option(`${flag} [true|false]`, about).preset(true).argParser(jsonValue);
+  if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
+  const option = new Option(`${flag} <${choices ? 'value' : 'text'}>`, about);
+  if (choices) return option.choices(choices);
+  return /_(?:after|before)$/.test(name) ? option.argParser((text) => pointInTime(text).toISOString()) : option;
+}
+
+function listOf(choices: readonly string[] | undefined): string {
+  return choices ? `: ${choices.join(', ')}` : '';
+}
+
+function checked(value: string, choices: readonly string[] | undefined): string {
+  if (choices && !choices.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
+  return value;
+}
+
+/** Parses a JSON value. Text that is not JSON is itself, so that a time and null need no quotes. */
+function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (/^[[{"]/.test(text)) throw new InvalidArgumentError('This is not valid JSON.');
+    return text;
+  }
+}
+
+function searchOf(fields: readonly InputField[], options: Readonly<Record<string, unknown>>): string {
+  const pairs = new URLSearchParams();
+  for (const field of fields) {
+    const value = options[optionOf(field).attributeName()];
+    for (const one of value === undefined || paging.has(field.name) ? [] : [value].flat()) {
+      pairs.append(field.name, String(one));
+    }
+  }
+  return pairs.size === 0 ? '' : `?${pairs}`;
+}
+
+function bodyOf(
+  fields: readonly InputField[],
+  options: CommonOptions & Readonly<Record<string, unknown>>,
+  command: Pick<Command, 'error'>,
+): Record<string, unknown> {
+  const given = fields.flatMap((field): [string, unknown][] => {
+    const value = options[optionOf(field).attributeName()];
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  return { ...dataOf(options.data, command), ...Object.fromEntries(given) };
+}
+
+function dataOf(data: string | undefined, command: Pick<Command, 'error'>): object {
+  if (data === undefined) return {};
+  const text =
+    data === '-' ? readFileSync(0, 'utf8') : data.startsWith('@') ? readFileSync(data.slice(1), 'utf8') : data;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {}
+  return command.error('error: --data is not a JSON object');
+}
+
+function requireFields(fields: readonly InputField[], body: object, command: Pick<Command, 'error'>): void {
+  const missing = fields.find(({ name, isRequired }) => isRequired && !(name in body));
+  if (missing) command.error(`error: required option '--${missing.name.replaceAll('_', '-')}' not specified`);
+}
+
+/** Returns a description as commander shows it: without a capital at its start and without a period at its end. */
+function startOf(text: string): string {
+  const line = text.replaceAll('`', '').replace(/\.$/, '');
+  return /^[A-Z][a-z]/.test(line) ? line.charAt(0).toLowerCase() + line.slice(1) : line;
+}

@@ -1,0 +1,73 @@
+import { Option } from 'commander';
+import { defaultProfile, type Profile, readProfiles } from './profiles.ts';
+
+/** The options that name an installation and a key, of every command that works with a key. */
+export interface TargetOptions {
+  readonly url?: string | undefined;
+  readonly apiKey?: string;
+  readonly profile?: string;
+}
+
+/** Creates the options. */
+export function targetOptions(): Option[] {
+  return [
+    new Option('--url <url>', 'address of the API (default: RMS_URL, or the profile)'),
+    new Option('--api-key <key>', 'API key; safer in the environment variable RMS_API_KEY or in a profile (rms login)'),
+    new Option('--profile <name>', 'profile of rms login (default: RMS_PROFILE, or "default")'),
+  ];
+}
+
+/**
+ * Returns the installation and the API key of a command: of its options; otherwise of RMS_URL and RMS_API_KEY;
+ * otherwise of a profile that `rms login` has stored. Undefined if there is no key. Throws if the address is missing or
+ * invalid, or if the profile does not exist.
+ */
+export function targetOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Profile | undefined {
+  const name = options.profile ?? (env.RMS_PROFILE || undefined);
+  const given = { url: options.url ?? env.RMS_URL, api_key: options.apiKey ?? env.RMS_API_KEY };
+  // A key in the environment must not be sent to the address of a profile that was stored for another key.
+  const profile = given.api_key && name === undefined ? undefined : readProfiles(env)[name ?? defaultProfile];
+  if (name !== undefined && !profile)
+    throw new Error(`There is no profile "${name}"; rms login --profile ${name} creates it.`);
+  const apiKey = given.api_key || profile?.api_key;
+  if (!apiKey) return undefined;
+  const url = given.url || profile?.url;
+  if (!url) throw new Error('The address of the API is missing: set RMS_URL or --url.');
+  return { url: baseUrl(url), api_key: apiKey };
+}
+
+/** Returns an address without "/v1" and slashes at its end. Throws if it is not a URL of the API. */
+export function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new Error(`"${text}" is not an address of the API; expected https://host, with a path if it has a prefix.`);
+  }
+  let path = url.pathname;
+  while (path.endsWith('/')) path = path.slice(0, -1);
+  return url.origin + (path.endsWith('/v1') ? path.slice(0, -'/v1'.length) : path);
+}
+
+/** Returns whether a command has an API key, or names a profile. */
+export function hasKey(words: readonly string[]): boolean {
+  try {
+    return targetOf(targetOptionsIn(words)) !== undefined;
+  } catch {
+    // The command reports the error.
+    return true;
+  }
+}
+
+/** Returns the options in a command line that is not parsed yet. */
+function targetOptionsIn(words: readonly string[]): TargetOptions {
+  const wordAfter = (name: string) => {
+    const at = words.indexOf(name);
+    if (at >= 0) return words[at + 1];
+    return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+  };
+  const [url, apiKey, profile] = ['--url', '--api-key', '--profile'].map(wordAfter);
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(profile === undefined ? {} : { profile }),
+  };
+}

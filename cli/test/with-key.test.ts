@@ -1,0 +1,64 @@
+import { endpoints } from '@rms/api/endpoints';
+import { createProgram } from '../src/program.ts';
+import { baseUrl, targetOf } from '../src/with-key/target.ts';
+
+const key = 'sk_test_x';
+
+describe('the address and the key of a command', () => {
+  const env = { XDG_CONFIG_HOME: '/nonexistent' };
+
+  test('options come before variables', () => {
+    const given = { ...env, RMS_URL: 'https://a.test', RMS_API_KEY: key };
+    expect(targetOf({}, given)).toEqual({ url: 'https://a.test', api_key: key });
+    expect(targetOf({ url: 'https://b.test', apiKey: 'sk_live_y' }, given)).toEqual({
+      url: 'https://b.test',
+      api_key: 'sk_live_y',
+    });
+    expect(targetOf({}, env)).toBeUndefined();
+    expect(targetOf({}, { ...env, RMS_URL: 'https://a.test', RMS_API_KEY: '' })).toBeUndefined();
+  });
+
+  test('a key without an address, and a profile that does not exist, are errors', () => {
+    expect(() => targetOf({ apiKey: key }, env)).toThrow('set RMS_URL or --url');
+    expect(() => targetOf({ profile: 'x' }, env)).toThrow('There is no profile "x"');
+    expect(() => targetOf({}, { ...env, RMS_PROFILE: 'y' })).toThrow('There is no profile "y"');
+  });
+
+  test.each([
+    ['https://a.test/', 'https://a.test'],
+    ['https://a.test/v1', 'https://a.test'],
+    ['https://a.test:8443/rms/v1/', 'https://a.test:8443/rms'],
+    ['http://127.0.0.1:1//', 'http://127.0.0.1:1'],
+  ])('%s is the address %s', (text, url) => {
+    expect(baseUrl(text)).toBe(url);
+  });
+
+  test.each(['a.test', 'ftp://a.test', 'https://user:pass@a.test', 'https://a.test/?x', 'https://a.test/#x', ''])(
+    '"%s" is no address of the API',
+    (text) => {
+      expect(() => baseUrl(text)).toThrow('is not an address of the API');
+    },
+  );
+});
+
+test('every operation of the API is a command', async () => {
+  const nouns = ['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'audit', 'workspace'];
+  const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
+  const commands = program.commands
+    .filter((command) => nouns.includes(command.name()))
+    .flatMap((group) =>
+      group.commands.length === 0 ? [group.name()] : group.commands.map((one) => `${group.name()} ${one.name()}`),
+    );
+  expect(commands).toEqual([
+    ...['resources create', 'resources show', 'resources list', 'resources update', 'resources delete'],
+    ...['events list', 'events show'],
+    ...['keys list', 'keys create', 'keys show', 'keys update', 'keys roll', 'keys revoke'],
+    ...['webhooks create', 'webhooks show', 'webhooks list', 'webhooks update', 'webhooks delete'],
+    ...['webhooks rotate-secret', 'webhooks test'],
+    ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
+    ...['replays create', 'replays list', 'replays show', 'replays cancel'],
+    ...['requests list', 'requests show'],
+    ...['workspace', 'audit'],
+  ]);
+  expect(commands).toHaveLength(endpoints.length);
+});

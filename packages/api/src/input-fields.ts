@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { Endpoint } from './endpoint.ts';
+
+/** A field of the query or of the body of an endpoint, as a command line shows and reads it. */
+export interface InputField {
+  readonly name: string;
+  readonly description: string;
+  readonly isRequired: boolean;
+  /** The values that the field accepts; undefined: not enumerable. */
+  readonly choices: readonly string[] | undefined;
+  /** 'text': the value as typed; 'texts': several values; 'flag': true or false; 'json': any other JSON value. */
+  readonly kind: 'text' | 'texts' | 'flag' | 'json';
+}
+
+interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly type?: string;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly enum?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly override?: { readonly description?: string };
+}
+
+/** Returns the fields of the query or of the body, in the order of their schema. */
+export function inputFields(endpoint: Endpoint, part: 'query' | 'body'): InputField[] {
+  const schema = endpoint[part];
+  if (!schema) return [];
+  const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const resolved = (one: JsonSchema): JsonSchema =>
+    one.$ref === undefined ? one : { ...document.$defs?.[one.$ref.split('/').at(-1) ?? ''], ...one };
+  const { properties = {}, required = [] } = resolved(document);
+  return Object.entries(properties).map(([name, property]) => {
+    const given = resolved(property);
+    const { type, items, description, override, enum: choices } = given;
+    const texts = type === 'array' && items?.type === 'string';
+    return {
+      name,
+      description: description ?? override?.description ?? '',
+      isRequired: required.includes(name),
+      choices: choices ?? (texts ? items?.enum : undefined),
+      kind: texts ? 'texts' : type === 'string' ? 'text' : type === 'boolean' ? 'flag' : 'json',
+    };
+  });
+}
