@@ -23,6 +23,7 @@ const startsTree = {
     'test/api/standalone-events.test.ts',
     'test/api/standalone-guarded.test.ts',
     'test/api/standalone-crash.test.ts',
+    'test/api/standalone-rms.test.ts',
     'standalone/test/ended-deliveries.test.ts',
   ],
   npmStart: ['standalone/test/npm-start.test.ts'],

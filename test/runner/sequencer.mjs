@@ -12,6 +12,7 @@ const slowest = [
   'test/api/standalone-events.test.ts',
   'test/api/standalone.test.ts',
   'test/api/standalone-guarded.test.ts',
+  'test/api/standalone-rms.test.ts',
   'test/faults/hostile-dashboard.test.ts',
   'standalone/test/faults/start.test.ts',
   'test/faults/revocation.test.ts',
