@@ -34,6 +34,7 @@ const checks = {
   'fast tests import only fast helpers': testTiers,
   'links and file names in documents and comments': documents,
   'every error code is documented': errorCodes,
+  'budget of scripts/budget.json': budget,
   'regular expressions are linear': () => expressions,
 };
 
@@ -238,6 +239,19 @@ async function errorCodes() {
   return different.size === 0
     ? undefined
     : `docs/errors.md differs from the error table or the refusals of the dashboard:\n${[...different].join('\n')}`;
+}
+
+/** Prints what a maintainer has to know, as figures, and checks that none is over its limit in scripts/budget.json. */
+async function budget() {
+  // Loaded here, because the packages may have just been installed.
+  const { countFigures, exceededLimits } = await import('./lib/budget.mjs');
+  const limits = JSON.parse(readFileSync(join(root, 'scripts', 'budget.json'), 'utf8'));
+  const figures = countFigures(root, filesOf());
+  for (const [name, figure] of Object.entries(figures)) {
+    console.log(`        ${`${figure}`.padStart(6)} of ${`${limits[name]}`.padStart(6)}  ${name}`);
+  }
+  const problems = exceededLimits(figures, limits);
+  return problems.length === 0 ? undefined : problems.join('\n');
 }
 
 /**

@@ -3,6 +3,7 @@ import { useAccount } from '../api/account.ts';
 import { call } from '../api/client.ts';
 import { queryClient } from '../api/query-client.ts';
 import { useTenant } from '../api/tenant.ts';
+import { toast } from '../toasts.ts';
 import { SelectField } from '../ui/field.tsx';
 import { Icon } from '../ui/icons.tsx';
 
@@ -41,7 +42,7 @@ export function AccountLinks() {
             href="/sign-in"
             onClick={(event) => {
               event.preventDefault();
-              void signOut();
+              signOut().catch((error: unknown) => toast('You are still signed in.', error));
             }}
           >
             <Icon name="out" />
