@@ -14,11 +14,16 @@ interface MarkerRow {
   version: string;
 }
 
-/** Records that these markers must be set in Redis, in the transaction that changes the keys. */
+/**
+ * Records that these markers must be set in Redis, in the transaction that changes the keys. Here and in
+ * {@link deletePendingMarkers}, rows are locked in key order, so that two transactions cannot deadlock.
+ */
 export async function insertPendingMarkers(tx: Queryable, markers: readonly KeyMarker[]): Promise<void> {
   await tx.query(
     `insert into auth.pending_marks as pending (workspace_id, environment, key_id, version)
      select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
+         as given (workspace_id, environment, key_id, version)
+      order by workspace_id collate "C", environment collate "C", key_id collate "C"
          on conflict (workspace_id, environment, key_id) do update
         set version = greatest(pending.version, excluded.version)`,
     columnsOf(markers),
@@ -53,10 +58,18 @@ export async function readPendingMarkersOf(db: Queryable, workspaceId: string, k
 /** Deletes these pending markers after they are set. Keeps markers of later versions. */
 export async function deletePendingMarkers(db: Queryable, markers: readonly KeyMarker[]): Promise<void> {
   await db.query(
-    `delete from auth.pending_marks as pending
-      using unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as set (workspace_id, environment, key_id, version)
-      where pending.workspace_id = set.workspace_id and pending.environment = set.environment
-        and pending.key_id = set.key_id and pending.version <= set.version`,
+    `with done as materialized (
+       select pending.workspace_id, pending.environment, pending.key_id
+         from auth.pending_marks as pending
+         join unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as set (workspace_id, environment, key_id, version)
+           on pending.workspace_id = set.workspace_id and pending.environment = set.environment
+          and pending.key_id = set.key_id and pending.version <= set.version
+        order by pending.workspace_id, pending.environment, pending.key_id
+          for update of pending
+     )
+     delete from auth.pending_marks as pending using done
+      where pending.workspace_id = done.workspace_id and pending.environment = done.environment
+        and pending.key_id = done.key_id`,
     columnsOf(markers),
   );
 }

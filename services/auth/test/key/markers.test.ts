@@ -2,7 +2,12 @@ import { markersTrustMs } from '@rms/limits';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, waitUntil } from '@rms/testkit';
-import { insertPendingMarkers, type KeyMarker, readPendingMarkers } from '../../src/key/marker-queries.ts';
+import {
+  deletePendingMarkers,
+  insertPendingMarkers,
+  type KeyMarker,
+  readPendingMarkers,
+} from '../../src/key/marker-queries.ts';
 import { createMarkers } from '../../src/key/markers.ts';
 import { createAuthMetrics } from '../../src/metrics.ts';
 import { authDatabase, createTestLimiter } from '../support.ts';
@@ -59,6 +64,33 @@ describe('Revocation markers', () => {
     });
     return { state, done };
   };
+
+  test.each([
+    ['inserted', insertPendingMarkers],
+    ['deleted', deletePendingMarkers],
+  ])('markers are %s in the order of their keys, so that two transactions cannot deadlock', async (_, change) => {
+    const { pool } = database;
+    await insertPendingMarkers(pool, [markerOf('a'), markerOf('b'), markerOf('c')]);
+    const first = await pool.connect();
+    const last = await pool.connect();
+    let changing: Promise<void> | undefined;
+    try {
+      await first.query(`begin; select from auth.pending_marks where key_id = 'a' for update`);
+      changing = change(pool, [markerOf('c'), markerOf('b'), markerOf('a')]);
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      await waitUntil(async () => (await last.query(waiting)).rowCount, {
+        what: 'the change to wait for the first row',
+      });
+      // It has locked none of the rows after it.
+      const free = `select key_id from auth.pending_marks where key_id > 'a' order by key_id for update skip locked`;
+      expect((await last.query(free)).rows).toEqual([{ key_id: 'b' }, { key_id: 'c' }]);
+    } finally {
+      await first.query('rollback');
+      first.release();
+      last.release();
+      await changing;
+    }
+  });
 
   test('a change is effective once its marker is set, and the marker is then not pending', async () => {
     const { markers, limiter } = createInstance();
