@@ -241,7 +241,7 @@ async function errorCodes() {
     : `docs/errors.md differs from the error table or the refusals of the dashboard:\n${[...different].join('\n')}`;
 }
 
-/** Prints what a maintainer has to know, as figures, and checks that none is over its limit in scripts/budget.json. */
+/** Prints the figures of size, and checks that none is over its limit in scripts/budget.json. */
 async function budget() {
   // Loaded here, because the packages may have just been installed.
   const { countFigures, exceededLimits } = await import('./lib/budget.mjs');

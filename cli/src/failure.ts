@@ -11,6 +11,14 @@ export function describeFailure(error: unknown): string {
   if (error.code === 'internal_error' && error.message === errorKinds.internal_error.message) {
     return 'An internal error occurred. The log of the service names the cause.';
   }
-  const details = error.details.map(({ field, message }) => `${field} ${message}`);
-  return details.length === 0 ? error.message : `${error.message.replace(/\.$/, '')}: ${details.join('; ')}.`;
+  return withDetails(error.message, error.details);
+}
+
+/** Adds the violations of fields to a message, in one line. */
+export function withDetails(
+  message: string,
+  details: readonly { readonly field?: string; readonly message?: string }[],
+): string {
+  const texts = details.map(({ field = '', message: text = '' }) => `${field} ${text}`);
+  return texts.length === 0 ? message : `${message.replace(/\.$/, '')}: ${texts.join('; ')}.`;
 }

@@ -4,37 +4,54 @@ import { checkUsage } from './check-usage.ts';
 import type { Noun } from './with-key/documents.ts';
 import { hasKey, targetOptions } from './with-key/target.ts';
 
+/** Loads a module that adds options and an action, or subcommands. */
+type Load = () => Promise<{ define(command: Command): void }>;
+
 /** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
 interface Entry {
   readonly name: string;
   readonly about: string;
   readonly argument?: Argument;
-  /** The noun of the API whose operations are the commands with an API key. */
-  readonly noun?: Noun;
-  /** Like `load`, if there is an API key. */
-  readonly loadWithKey?: () => Promise<{ define(command: Command): void }>;
-  /** The module adds options and an action, or subcommands. Missing: the commands need an API key. */
-  readonly load?: () => Promise<{ define(command: Command): void }>;
+  /** For the operator of an installation. Missing: the command needs an API key. */
+  readonly load?: Load;
+  /** With an API key. */
+  readonly withKey?: Load;
 }
 
+/** Loads the commands of all operations of the API on a noun. */
+const operationsOn =
+  (noun: Noun): Load =>
+  async () => {
+    const { defineOperations } = await import('./with-key/operations.ts');
+    return { define: (group) => defineOperations(group, noun) };
+  };
+
+/** Loads a command that is one operation of the API. */
+const operation =
+  (noun: Noun, name: 'list' | 'show'): Load =>
+  async () => {
+    const { defineOperation } = await import('./with-key/operations.ts');
+    return { define: (command) => defineOperation(command, noun, name) };
+  };
+
 const groups: readonly Entry[] = [
-  { name: 'resources', about: 'manage resources', noun: 'resources' },
-  { name: 'events', about: 'show the event feed', noun: 'events' },
-  { name: 'keys', about: 'manage API keys', noun: 'keys', load: () => import('./commands/keys.ts') },
+  { name: 'resources', about: 'manage resources', withKey: operationsOn('resources') },
+  { name: 'events', about: 'show the event feed', withKey: operationsOn('events') },
+  { name: 'keys', about: 'manage API keys', withKey: operationsOn('keys'), load: () => import('./commands/keys.ts') },
   {
     name: 'webhooks',
     about: 'manage webhook subscriptions',
-    noun: 'webhooks',
+    withKey: operationsOn('webhooks'),
     load: () => import('./commands/webhooks.ts'),
   },
   {
     name: 'deliveries',
     about: 'inspect and redeliver deliveries',
-    noun: 'deliveries',
+    withKey: operationsOn('deliveries'),
     load: () => import('./commands/deliveries.ts'),
   },
-  { name: 'replays', about: 'redeliver many deliveries', noun: 'replays' },
-  { name: 'requests', about: 'show the request log', noun: 'requests' },
+  { name: 'replays', about: 'redeliver many deliveries', withKey: operationsOn('replays') },
+  { name: 'requests', about: 'show the request log', withKey: operationsOn('requests') },
   {
     name: 'dead-letters',
     about: 'show records that could not be stored as events, and store them again',
@@ -53,31 +70,35 @@ const groups: readonly Entry[] = [
 ];
 
 const commands: readonly Entry[] = [
-  { name: 'login', about: 'store an API key for later commands', load: () => import('./commands/login.ts') },
-  { name: 'logout', about: 'remove a stored API key', load: () => import('./commands/logout.ts') },
-  { name: 'workspace', about: 'show the workspace of the API key, its limits and usage', noun: 'workspace' },
+  { name: 'login', about: 'store an API key for later commands', withKey: () => import('./commands/login.ts') },
+  { name: 'logout', about: 'remove a stored API key', withKey: () => import('./commands/logout.ts') },
+  {
+    name: 'workspace',
+    about: 'show the workspace of the API key, its limits and usage',
+    withKey: operation('workspace', 'list'),
+  },
   {
     name: 'trigger',
     about: 'create, change and delete a sample resource, which causes events of every type',
-    load: () => import('./commands/trigger.ts'),
+    withKey: () => import('./commands/trigger.ts'),
   },
   {
     name: 'listen',
     about: 'forward events to a URL as they happen, signed like deliveries, for development',
     load: () => import('./commands/listen.ts'),
-    loadWithKey: async () => ({ define: (await import('./commands/listen.ts')).defineWithKey }),
+    withKey: async () => ({ define: (await import('./commands/listen.ts')).defineWithKey }),
   },
   {
     name: 'trace',
     about: 'show the response, events and deliveries of a request',
     argument: new Argument('<request-id>', 'X-Request-ID of the request'),
     load: () => import('./commands/trace.ts'),
-    loadWithKey: async () => ({ define: (await import('./with-key/operations.ts')).defineTrace }),
+    withKey: operation('requests', 'show'),
   },
   {
     name: 'audit',
     about: 'show the audit log, newest first',
-    noun: 'audit',
+    withKey: operation('audit', 'list'),
     load: () => import('./commands/audit.ts'),
   },
   {
@@ -111,9 +132,9 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   const create = async (entry: Entry) => {
     const { name, about, argument } = entry;
     const command = inherit(new Command(name).description(about), program, `rms ${name}`);
-    command.helpGroup(isForKeys(entry) ? headings.withKey : headings.operator);
+    command.helpGroup(entry.withKey ? headings.withKey : headings.operator);
     if (argument) command.addArgument(argument);
-    if (words.includes(name)) await define(command, entry, words);
+    if (words.includes(name)) (await loadOf(entry, words)?.())?.define(command);
     return command;
   };
   for (const entry of groups) {
@@ -131,20 +152,9 @@ const headings = {
   operator: 'On the machine of an installation, as its operator:',
 };
 
-function isForKeys({ name, noun, loadWithKey }: Entry): boolean {
-  return noun !== undefined || loadWithKey !== undefined || ['login', 'logout', 'trigger'].includes(name);
-}
-
-/** Adds the options and actions of a command: of the API if there is a key, otherwise those of an installation. */
-async function define(command: Command, entry: Entry, words: readonly string[]): Promise<void> {
-  const { noun, load, loadWithKey } = entry;
-  const isWithKey = !load || ((noun !== undefined || loadWithKey) && hasKey(words));
-  if (!isWithKey) return (await load()).define(command);
-  if (loadWithKey) return (await loadWithKey()).define(command);
-  const { defineOperation, defineOperations } = await import('./with-key/operations.ts');
-  if (noun === undefined) return;
-  if (groups.includes(entry)) defineOperations(command, noun);
-  else defineOperation(command, noun);
+/** Returns what a command line loads: the operations of the API if there is a key, otherwise those of an installation. */
+function loadOf({ load, withKey }: Entry, words: readonly string[]): Load | undefined {
+  return withKey && (!load || hasKey(words)) ? withKey : load;
 }
 
 /** Returns the version of this package. */

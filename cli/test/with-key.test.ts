@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { endpoints } from '@rms/api/endpoints';
 import { createProgram } from '../src/program.ts';
 import { baseUrl, targetOf } from '../src/with-key/target.ts';
@@ -22,6 +25,24 @@ describe('the address and the key of a command', () => {
     expect(() => targetOf({ apiKey: key }, env)).toThrow('set RMS_URL or --url');
     expect(() => targetOf({ profile: 'x' }, env)).toThrow('There is no profile "x"');
     expect(() => targetOf({}, { ...env, RMS_PROFILE: 'y' })).toThrow('There is no profile "y"');
+  });
+
+  test('a key is sent only to its own address, unless an option names another', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rms-profiles-'));
+    try {
+      mkdirSync(join(folder, 'rms'));
+      const stored = { url: 'https://stored.test', api_key: 'sk_test_stored' };
+      writeFileSync(join(folder, 'rms', 'profiles.json'), JSON.stringify({ default: stored, team: stored }));
+      const home = { XDG_CONFIG_HOME: folder, RMS_URL: 'https://other.test' };
+      const given = { url: 'https://other.test', api_key: key };
+      expect(targetOf({}, home)).toEqual(stored);
+      expect(targetOf({}, { ...home, RMS_API_KEY: key })).toEqual(given);
+      expect(targetOf({}, { ...home, RMS_API_KEY: key, RMS_PROFILE: 'team' })).toEqual(given);
+      expect(targetOf({ profile: 'team' }, { ...home, RMS_API_KEY: key })).toEqual(stored);
+      expect(targetOf({ url: 'https://b.test' }, home)).toEqual({ ...stored, url: 'https://b.test' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test.each([

@@ -1,4 +1,4 @@
-// Counts what a maintainer has to know, and compares it with the limits in scripts/budget.json.
+// Counts packages, lines, settings and other figures of size, and compares them with the limits in scripts/budget.json.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync } from '@swc/core';

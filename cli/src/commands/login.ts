@@ -20,8 +20,8 @@ export function define(login: Command): void {
     .option('--profile <name>', 'name of the profile', defaultProfile)
     .action(async (options: Options, command: Command) => {
       const address = options.url ?? process.env.RMS_URL;
-      if (!address) command.error('error: --url or RMS_URL is required');
-      const url = baseUrl(address as string);
+      if (!address) return command.error('error: --url or RMS_URL is required');
+      const url = baseUrl(address);
       const key = (options.apiKey ?? process.env.RMS_API_KEY) || (await askForKey());
       if (!/^sk_(?:live|test)_\w+$/.test(key))
         throw new Error('This is not an API key; expected sk_live_… or sk_test_….');

@@ -1,7 +1,15 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { withDeadline } from '@rms/async';
-import { createHttpConnections, createProxyChoice, parseProxy } from '@rms/net/dial';
+import {
+  createHttpConnections,
+  createProxyChoice,
+  followHttpsProxy,
+  type ProxyChoice,
+  parseProxy,
+} from '@rms/net/dial';
+import { orSettingsError, readSettings } from '@rms/runtime/settings';
+import { withDetails } from '../failure.ts';
 import type { Profile } from './profiles.ts';
 
 /** A request to the API. */
@@ -72,7 +80,7 @@ function send(url: URL, key: string, { method, body, headers, signal }: ApiReque
             : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) }),
           ...headers,
         },
-        createConnection: createHttpConnections({ isTls, timeoutMs, proxyFor: proxies(isTls) }),
+        createConnection: createHttpConnections({ isTls, timeoutMs, proxyFor: proxyOf(isTls) }),
       },
       (response) => {
         const parts: Buffer[] = [];
@@ -97,14 +105,13 @@ function send(url: URL, key: string, { method, body, headers, signal }: ApiReque
   });
 }
 
-function proxies(isTls: boolean) {
+function proxyOf(isTls: boolean): ProxyChoice {
   const { env } = process;
-  const proxy = isTls ? env.HTTPS_PROXY || env.https_proxy : env.HTTP_PROXY || env.http_proxy;
-  const noProxy = (env.NO_PROXY || env.no_proxy || '').split(',').map((one) => one.trim());
-  return createProxyChoice(
-    proxy ? parseProxy(proxy) : undefined,
-    noProxy.filter((one) => one !== ''),
-  );
+  const settings = readSettings(env, ['HTTPS_PROXY', 'NO_PROXY']);
+  if (isTls) return followHttpsProxy(settings)({ info() {}, error() {} });
+  const url = env.HTTP_PROXY || env.http_proxy;
+  const proxy = url ? orSettingsError(() => parseProxy(url), 'HTTP_PROXY: ') : undefined;
+  return createProxyChoice(proxy, settings.NO_PROXY);
 }
 
 interface ErrorDocument {
@@ -123,10 +130,8 @@ function errorOf(
   if (!error?.message)
     return new ApiError(status, '', `${url}: the response has status ${status} and is not of the API.`);
   // The message of a single violation repeats it.
-  const details = (error.details ?? [])
-    .filter(({ message = '' }) => !error.message?.includes(message))
-    .map(({ field = '', message = '' }) => `${field} ${message}`);
-  const message = details.length === 0 ? error.message : `${error.message.replace(/\.$/, '')}: ${details.join('; ')}.`;
+  const others = (error.details ?? []).filter(({ message = '' }) => !error.message?.includes(message));
+  const message = withDetails(error.message, others);
   return new ApiError(status, error.code ?? '', `${message} (${status} ${error.code}, request ${requestId})`);
 }
 

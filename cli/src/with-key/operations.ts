@@ -28,7 +28,8 @@ const collections: Readonly<Record<Noun, string>> = {
 /** Fields of a list's query that `--limit` replaces. */
 const paging = new Set(['per_page', 'cursor']);
 
-interface CommonOptions extends TargetOptions {
+/** The options of every command, and the values of the fields by the names of their options. */
+interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly data?: string;
   readonly limit?: number;
@@ -38,18 +39,18 @@ interface CommonOptions extends TargetOptions {
 
 /** Adds a command for each operation of the API on a noun. They need only an API key. */
 export function defineOperations(group: Command, noun: Noun): void {
-  for (const { name, endpoint } of operationsOn(noun)) group.addCommand(operationCommand(name, noun, endpoint));
+  for (const { name, endpoint } of operationsOn(noun)) {
+    const command = new Command(name);
+    if (endpoint.path.includes('{')) command.argument('<id>');
+    addOperation(command, noun, endpoint);
+    group.addCommand(command);
+  }
 }
 
-/** Makes a command show the timeline of a request. */
-export function defineTrace(command: Command): void {
-  for (const { name, endpoint } of operationsOn('requests'))
-    if (name === 'show') addOperation(command, 'requests', endpoint);
-}
-
-/** Makes a command the only operation on a noun: `rms audit`, `rms workspace`. */
-export function defineOperation(command: Command, noun: Noun): void {
-  for (const { endpoint } of operationsOn(noun)) addOperation(command, noun, endpoint);
+/** Makes a command one operation of the API on a noun. */
+export function defineOperation(command: Command, noun: Noun, operation: 'list' | 'show'): void {
+  const found = operationsOn(noun).find(({ name }) => name === operation);
+  if (found) addOperation(command, noun, found.endpoint);
 }
 
 function operationsOn(noun: Noun): { readonly name: string; readonly endpoint: Endpoint }[] {
@@ -67,20 +68,19 @@ function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action
   return noun === 'keys' ? 'revoke' : 'delete';
 }
 
-function operationCommand(name: string, noun: Noun, endpoint: Endpoint): Command {
-  const command = new Command(name);
-  if (endpoint.path.includes('{')) command.argument('<id>');
-  addOperation(command, noun, endpoint);
-  return command;
+/** A field and its option. */
+interface Input {
+  readonly field: InputField;
+  readonly option: Option;
 }
 
 function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
-  const query = inputFields(endpoint, 'query');
-  const body = inputFields(endpoint, 'body');
-  const isList = query.some(({ name }) => name === 'per_page');
+  const fields = inputFields(endpoint, 'query');
+  const isList = fields.some(({ name }) => name === 'per_page');
+  const query = fields.filter(({ name }) => !paging.has(name)).map(inputOf);
+  const body = inputFields(endpoint, 'body').map(inputOf);
   command.description(`${startOf(endpoint.summary)} (scope ${endpoint.scope})`);
-  for (const field of query) if (!paging.has(field.name)) command.addOption(optionOf(field));
-  for (const field of body) command.addOption(optionOf(field));
+  for (const { option } of [...query, ...body]) command.addOption(option);
   if (isList) command.option('--limit <n>', 'maximum number of items', positiveNumber, 100);
   if (body.length > 0) {
     command.option('--data <json>', 'fields of the body as JSON, "@file" or "-" for stdin; options replace its fields');
@@ -92,16 +92,14 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
   addTargetOptions(command);
   command.action(async (...given: unknown[]) => {
     const id = command.registeredArguments.length > 0 ? String(given[0]) : '';
-    const options = command.opts<CommonOptions & Readonly<Record<string, unknown>>>();
+    const options = command.opts<Options>();
     const target = requireTarget(command, body);
-    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id));
-    const search = searchOf(query, options);
-    if (isList) return showList(target, noun, `${path}${search}`, options);
+    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options);
+    if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
-    if (content && !options.data) requireFields(body, content, command);
     const document = await callApi<{ data: object } | undefined>(target, {
       method: endpoint.method,
-      path: `${path}${search}`,
+      path,
       headers: {
         ...(endpoint.idempotent ? { 'idempotency-key': options.idempotencyKey ?? randomUUID() } : {}),
         ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),
@@ -123,9 +121,9 @@ export function addTargetOptions(command: Command): void {
 }
 
 /** Returns the target of a command that works only with a key. Exits with a usage error if there is none. */
-export function requireTarget(command: Command, fields: readonly InputField[] = []): Profile {
+export function requireTarget(command: Command, inputs: readonly Input[] = []): Profile {
   const own = command.opts<TargetOptions>();
-  const isField = fields.some(({ name }) => name === 'url');
+  const isField = inputs.some(({ field }) => field.name === 'url');
   const options = { ...rootOf(command).opts<TargetOptions>(), ...(isField ? { ...own, url: undefined } : own) };
   const target = targetOf(options);
   if (target) return target;
@@ -136,10 +134,14 @@ function rootOf(command: Command): Command {
   return command.parent ? rootOf(command.parent) : command;
 }
 
-async function showList(target: Profile, noun: Noun, path: string, options: CommonOptions): Promise<void> {
+async function showList(target: Profile, noun: Noun, path: string, options: Options): Promise<void> {
   const { document, more } = await takeList(target, path, options.limit ?? 100);
   print(options, document, () => rowsText(noun, document.data));
   if (more) note(`showing the first ${document.data.length}; --limit shows more`);
+}
+
+function inputOf(field: InputField): Input {
+  return { field, option: optionOf(field) };
 }
 
 function optionOf({ name, description, choices, kind, isRequired }: InputField): Option {
@@ -175,27 +177,30 @@ function jsonValue(text: string): unknown {
   }
 }
 
-function searchOf(fields: readonly InputField[], options: Readonly<Record<string, unknown>>): string {
+/** Returns the fields with a value. */
+function valuesOf(inputs: readonly Input[], options: Options): [name: string, value: unknown][] {
+  return inputs.flatMap(({ field, option }): [string, unknown][] => {
+    const value = options[option.attributeName()];
+    return value === undefined ? [] : [[field.name, value]];
+  });
+}
+
+function searchOf(inputs: readonly Input[], options: Options): string {
   const pairs = new URLSearchParams();
-  for (const field of fields) {
-    const value = options[optionOf(field).attributeName()];
-    for (const one of value === undefined || paging.has(field.name) ? [] : [value].flat()) {
-      pairs.append(field.name, String(one));
-    }
+  for (const [name, value] of valuesOf(inputs, options)) {
+    for (const one of [value].flat()) pairs.append(name, String(one));
   }
   return pairs.size === 0 ? '' : `?${pairs}`;
 }
 
-function bodyOf(
-  fields: readonly InputField[],
-  options: CommonOptions & Readonly<Record<string, unknown>>,
-  command: Pick<Command, 'error'>,
-): Record<string, unknown> {
-  const given = fields.flatMap((field): [string, unknown][] => {
-    const value = options[optionOf(field).attributeName()];
-    return value === undefined ? [] : [[field.name, value]];
-  });
-  return { ...dataOf(options.data, command), ...Object.fromEntries(given) };
+/** Returns the body. Exits with a usage error if a required field is missing. The API checks a body of --data. */
+function bodyOf(inputs: readonly Input[], options: Options, command: Pick<Command, 'error'>): object {
+  const body = { ...dataOf(options.data, command), ...Object.fromEntries(valuesOf(inputs, options)) };
+  const missing = inputs.find(({ field }) => field.isRequired && !(field.name in body));
+  if (missing && options.data === undefined) {
+    command.error(`error: required option '${missing.option.long}' not specified`);
+  }
+  return body;
 }
 
 function dataOf(data: string | undefined, command: Pick<Command, 'error'>): object {
@@ -207,11 +212,6 @@ function dataOf(data: string | undefined, command: Pick<Command, 'error'>): obje
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {}
   return command.error('error: --data is not a JSON object');
-}
-
-function requireFields(fields: readonly InputField[], body: object, command: Pick<Command, 'error'>): void {
-  const missing = fields.find(({ name, isRequired }) => isRequired && !(name in body));
-  if (missing) command.error(`error: required option '--${missing.name.replaceAll('_', '-')}' not specified`);
 }
 
 /** Returns a description as commander shows it: without a capital at its start and without a period at its end. */

@@ -38,7 +38,7 @@ function isProfiles(stored: unknown): stored is Readonly<Record<string, Profile>
   return Object.values(stored).every((one) => typeof one?.url === 'string' && typeof one.api_key === 'string');
 }
 
-/** Stores all profiles. Only the user can read the file, at no time somebody else. */
+/** Stores all profiles. Only the user can read the file, also while it is written. */
 export function writeProfiles(profiles: Readonly<Record<string, Profile>>): void {
   const file = profilesFile();
   mkdirSync(folder(process.env), { recursive: true, mode: 0o700 });

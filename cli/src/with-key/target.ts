@@ -18,22 +18,26 @@ export function targetOptions(): Option[] {
 }
 
 /**
- * Returns the installation and the API key of a command: of its options; otherwise of RMS_URL and RMS_API_KEY;
- * otherwise of a profile that `rms login` has stored. Undefined if there is no key. Throws if the address is missing or
- * invalid, or if the profile does not exist.
+ * Returns the installation and the API key of a command. A key is only sent to the address that belongs to it: both are
+ * of the profile that --profile names; otherwise RMS_API_KEY and RMS_URL; otherwise of the profile that RMS_PROFILE
+ * names, or of the default profile. --api-key and --url replace either. Undefined if there is no key. Throws if the
+ * address is missing or invalid, or if the profile does not exist.
  */
 export function targetOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Profile | undefined {
-  const name = options.profile ?? (env.RMS_PROFILE || undefined);
-  const given = { url: options.url ?? env.RMS_URL, api_key: options.apiKey ?? env.RMS_API_KEY };
-  // A key in the environment must not be sent to the address of a profile that was stored for another key.
-  const profile = given.api_key && name === undefined ? undefined : readProfiles(env)[name ?? defaultProfile];
-  if (name !== undefined && !profile)
-    throw new Error(`There is no profile "${name}"; rms login --profile ${name} creates it.`);
-  const apiKey = given.api_key || profile?.api_key;
+  const isGiven = options.profile === undefined && (options.apiKey || env.RMS_API_KEY);
+  const stored = isGiven ? { url: env.RMS_URL, api_key: env.RMS_API_KEY } : profileOf(options, env);
+  const apiKey = options.apiKey || stored?.api_key;
   if (!apiKey) return undefined;
-  const url = given.url || profile?.url;
+  const url = options.url || stored?.url;
   if (!url) throw new Error('The address of the API is missing: set RMS_URL or --url.');
   return { url: baseUrl(url), api_key: apiKey };
+}
+
+function profileOf(options: TargetOptions, env: NodeJS.ProcessEnv): Profile | undefined {
+  const name = options.profile ?? (env.RMS_PROFILE || undefined);
+  const profile = readProfiles(env)[name ?? defaultProfile];
+  if (name === undefined || profile) return profile;
+  throw new Error(`There is no profile "${name}"; rms login --profile ${name} creates it.`);
 }
 
 /** Returns an address without "/v1" and slashes at its end. Throws if it is not a URL of the API. */

@@ -1,9 +1,11 @@
-import { batchLimits, type PendingEvent } from './relay-queries.ts';
+import { type CommittedEvent, isFull, type PendingEvent } from './relay-queries.ts';
 
 /** The committed events of a partition that are not read from the outbox, by the ID of their row. */
 interface Handed {
-  readonly events: Map<string, PendingEvent>;
+  readonly events: Map<string, CommittedEvent>;
   bytes: number;
+  /** Time of the first of them, on the clock of `performance`. */
+  readonly sinceMs: number;
 }
 
 /** Committed events that the relay publishes without reading them, at most one batch per partition. */
@@ -14,10 +16,11 @@ export class HandedEvents {
     return this.#partitions.has(partition);
   }
 
-  /** Adds an event. Returns false if its partition has a full batch; {@link batchLimits} apply as when reading. */
-  add(event: PendingEvent): boolean {
-    const handed = this.#partitions.get(event.partition) ?? { events: new Map(), bytes: 0 };
-    if (handed.events.size >= batchLimits.rows || handed.bytes >= batchLimits.bytes) return false;
+  /** Adds an event. Returns false if its partition has a full batch. */
+  add(event: CommittedEvent): boolean {
+    const known = this.#partitions.get(event.partition);
+    const handed = known ?? { events: new Map(), bytes: 0, sinceMs: performance.now() };
+    if (isFull({ rows: handed.events.size, bytes: handed.bytes })) return false;
     handed.events.set(event.id, event);
     handed.bytes += event.payload.length;
     this.#partitions.set(event.partition, handed);
@@ -28,11 +31,14 @@ export class HandedEvents {
   take(isReady: (partition: number) => boolean): PendingEvent[] {
     const ready = [...this.#partitions].filter(([partition]) => isReady(partition));
     for (const [partition] of ready) this.#partitions.delete(partition);
-    return ready.flatMap(([, { events }]) => [...events.values()]);
+    const nowMs = performance.now();
+    return ready.flatMap(([, { events, sinceMs }]) =>
+      [...events.values()].map((event) => ({ ...event, waitedSeconds: (nowMs - sinceMs) / 1_000 })),
+    );
   }
 
   /** Removes events that have been read from the outbox. */
-  removeRead(events: readonly PendingEvent[]): void {
+  removeRead(events: readonly CommittedEvent[]): void {
     for (const { partition, id, payload } of events) {
       const handed = this.#partitions.get(partition);
       if (!handed?.events.delete(id)) continue;

@@ -5,7 +5,7 @@ import type { Pool } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import { startProducerSpans } from './producer-spans.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
-import { batchLimits, deletePublished, type PendingEvent } from './relay-queries.ts';
+import { type CommittedEvent, deletePublished, isFull, type PendingEvent } from './relay-queries.ts';
 
 const firstRetryMs = 200;
 const maxRetryMs = 5_000;
@@ -61,7 +61,7 @@ export function createPublisher({ keyedPool, bus, topic, partitions, log, metric
       metrics.published(events, performance.now() - readAtMs);
       await forget(events);
       retries.delete(partition);
-      more = isFull(events);
+      more = isFull({ rows: events.length, bytes: events.reduce((sum, { payload }) => sum + payload.length, 0) });
     } catch (err) {
       spans.end(err);
       if (cut.signal.aborted) return;
@@ -80,7 +80,7 @@ export function createPublisher({ keyedPool, bus, topic, partitions, log, metric
   return {
     isBusy: (partition: number) => busy.has(partition),
     /** Returns whether an event belongs to a batch in flight. */
-    isPublishing: ({ partition, id }: PendingEvent) => busy.get(partition)?.ids.has(id) ?? false,
+    isPublishing: ({ partition, id }: CommittedEvent) => busy.get(partition)?.ids.has(id) ?? false,
     /** Resolves when all batches are deleted or scheduled for a retry, at the latest after `maxMs`. */
     async publish(pending: readonly PendingEvent[], maxMs: number) {
       const round = [...byPartition(pending)].map(([partition, events]) => {
@@ -99,12 +99,6 @@ export function createPublisher({ keyedPool, bus, topic, partitions, log, metric
       clearTimeout(timer);
     },
   };
-}
-
-/** Returns whether the limits of a batch may have excluded events. */
-function isFull(events: readonly PendingEvent[]): boolean {
-  const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
-  return events.length >= batchLimits.rows || bytes >= batchLimits.bytes;
 }
 
 function byPartition(events: readonly PendingEvent[]): Map<number, PendingEvent[]> {

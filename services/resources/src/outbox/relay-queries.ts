@@ -3,11 +3,15 @@ import type { OutboxEvent } from './append-events.ts';
 import { channel } from './claim-queries.ts';
 import { partitionOf } from './partition-of.ts';
 
-/** A committed event to publish. */
-export interface PendingEvent extends OutboxEvent {
+/** A committed event. */
+export interface CommittedEvent extends OutboxEvent {
   /** ID of its row in the outbox: a bigint, as text. */
   readonly id: string;
-  /** Time since it was created when it was read, in seconds; 0 for an event of `Relay.committed`. */
+}
+
+/** An event to publish. */
+export interface PendingEvent extends CommittedEvent {
+  /** Time from its creation or commit until the relay took it to publish it, in seconds. */
   readonly waitedSeconds: number;
 }
 
@@ -16,6 +20,11 @@ export interface PendingEvent extends OutboxEvent {
  * Kafka accepts batches of up to 1 MB.
  */
 export const batchLimits = { rows: 200, bytes: 512 * 1024 };
+
+/** Returns whether a batch of this size is full, so that it may have excluded events. */
+export function isFull(size: typeof batchLimits): boolean {
+  return size.rows >= batchLimits.rows || size.bytes >= batchLimits.bytes;
+}
 
 /**
  * Forces {@link readPending} to scan the index in order, because statistics of a queue table are usually outdated. An

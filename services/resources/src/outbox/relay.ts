@@ -10,9 +10,9 @@ import { balanceClaims } from './partition-claims.ts';
 import { createPublisher, type Publisher } from './publish-partition.ts';
 import { createRelayMetrics } from './relay-metrics.ts';
 import {
+  type CommittedEvent,
   notifyRelays,
   oldestAgeSeconds,
-  type PendingEvent,
   readPending,
   repartition,
   walkIndexOnly,
@@ -48,7 +48,7 @@ export interface Relay extends Worker {
    * published without being read again. Nothing can be published before the first event of a resource, so the events of
    * each resource stay in order: later ones are read, together with a first one that is not published yet.
    */
-  created(events: readonly PendingEvent[]): void;
+  created(events: readonly CommittedEvent[]): void;
   /**
    * Call this after a commit that appended other events of these partitions. It wakes this relay, and the others by NOTIFY
    * unless this relay holds all of the partitions. (NOTIFY serializes commits, so it is avoided where possible.)

@@ -30,6 +30,14 @@ import { serveAll, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 
+/** A resource to create, its `resource.created` event, and the idempotency key of the request, if any. */
+interface Creation {
+  readonly resource: Resource;
+  readonly event: OutboxEvent;
+  readonly audits: readonly AuditedChange[];
+  readonly idempotency: { key: string; fingerprint: Buffer; response: Uint8Array } | undefined;
+}
+
 const statementBatch = 200;
 const statementsInFlight = 2;
 /** Attempts to claim a key. A retry is needed only if a record expires between the claim and the lookup. */
@@ -89,7 +97,7 @@ async function createBatch(parts: WriteParts, creations: readonly Creation[]): P
     const created = await createAudited(parts.keyedPool, first);
     const committed = first.flatMap(({ resource, event }) => {
       const id = created.get(resource.id);
-      return id === undefined ? [] : [{ ...event, id, waitedSeconds: 0 }];
+      return id === undefined ? [] : [{ ...event, id }];
     });
     if (committed.length > 0) parts.created(committed);
     for (const creation of first) {
@@ -178,14 +186,6 @@ function fingerprintOf(input: { name: string; inputType: InputType; metadataJson
   return createHash('sha256').update(canonical).digest();
 }
 
-/** A resource to create, its `resource.created` event, and the idempotency key of the request, if any. */
-interface Creation {
-  readonly resource: Resource;
-  readonly event: OutboxEvent;
-  readonly audits: readonly AuditedChange[];
-  readonly idempotency: { key: string; fingerprint: Buffer; response: Uint8Array } | undefined;
-}
-
 const input = `
   unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
     with ordinality as i (workspace_id, environment, id, name, metadata, input_type, created_at, position)`;
@@ -194,6 +194,7 @@ const resourceColumns =
   'workspace_id, environment, id, status, name, metadata, input_type, created_at, updated_at, sequence';
 
 /**
+ * Returns CTEs that write the rows, totals and outbox rows of the resources in the CTE `created`.
  * @param appended a condition on the events to append
  */
 const writes = (appended: string) => `

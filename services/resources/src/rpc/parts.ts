@@ -4,7 +4,7 @@ import type { Ids } from '@rms/base/ids';
 import { type DatabaseClock, type Pool, translatePgError } from '@rms/postgres/db';
 import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import { type CallContext, fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
-import type { PendingEvent } from '../outbox/relay-queries.ts';
+import type { CommittedEvent } from '../outbox/relay-queries.ts';
 
 /** Dependencies of the handlers that write. */
 export interface WriteParts {
@@ -19,7 +19,7 @@ export interface WriteParts {
   /** Generates IDs with the time of `clock`. */
   readonly newId: Ids;
   /** Gives the relay the committed events of new resources. */
-  readonly created: (events: readonly PendingEvent[]) => void;
+  readonly created: (events: readonly CommittedEvent[]) => void;
   /** Wakes the relay after a commit that appended other events to these partitions. */
   readonly committed: (partitions: Iterable<number>) => void;
   /** Called with the error of every failed write. */

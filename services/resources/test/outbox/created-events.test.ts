@@ -1,6 +1,6 @@
 import type { EventBus } from '@rms/bus';
 import { waitUntil } from '@rms/testkit';
-import { batchLimits, type PendingEvent, readPending } from '../../src/outbox/relay-queries.ts';
+import { batchLimits, type CommittedEvent, readPending } from '../../src/outbox/relay-queries.ts';
 import { createRelayWorld, event, firstSeen, keys, partitions, type RelayWorld } from './relay-world.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
@@ -30,11 +30,11 @@ async function startRelay() {
 }
 
 /** Commits events and returns them with the IDs of their rows. */
-async function commit(events: readonly ReturnType<typeof event>[]): Promise<PendingEvent[]> {
+async function commit(events: readonly ReturnType<typeof event>[]): Promise<CommittedEvent[]> {
   await world.append(events);
   const rows = await readPending(world.database.pool, upTo(partitions), { rows: 10_000, bytes: 1e9 });
   const ids = new Map(rows.map(({ eventId, id }) => [eventId, id]));
-  return events.map((one) => ({ ...one, id: ids.get(one.eventId) ?? '', waitedSeconds: 0 }));
+  return events.map((one) => ({ ...one, id: ids.get(one.eventId) ?? '' }));
 }
 
 const drained = () => waitUntil(async () => (await world.waiting()) === 0, { what: 'an empty outbox' });
@@ -44,7 +44,7 @@ test('the first event of a resource is published without being read, and then de
   open();
   relay.created(await commit([event(key, 0)]));
   await drained();
-  relay.created([{ ...event(otherKey, 1), partition: event(key, 0).partition, id: '1000000', waitedSeconds: 0 }]);
+  relay.created([{ ...event(otherKey, 1), partition: event(key, 0).partition, id: '1000000' }]);
   await waitUntil(() => world.seen.length === 2, { what: 'the event, which has no row' });
   expect(world.seen).toEqual([`${key}:0`, `${otherKey}:1`]);
 });
