@@ -50,8 +50,9 @@ try {
 }
 
 /**
- * Reads the recorded statements that have a plan, each once, by source. If several test files send the same statement
- * with different values, the values of the first file by name are used, so that every run judges the same values.
+ * Reads the recorded statements that have a plan, each once, by source. If several tests send the same statement, the
+ * one that a pool with kept plans sent is used, because the services send it on that pool, even if other tests do not.
+ * Among these, the values of the first file by name are used, so that every run judges the same values.
  */
 function readStatements(folder: string): RecordedStatement[] {
   const found = new Map<string, RecordedStatement>();
@@ -61,11 +62,16 @@ function readStatements(folder: string): RecordedStatement[] {
       const statement = decodeStatement(line);
       if (!/^\s*(select|insert|update|delete|with|merge)\b/i.test(statement.text)) continue;
       const known = found.get(statement.text);
-      if (known === undefined || statement.test < known.test) found.set(statement.text, statement);
+      if (known === undefined || rank(statement) < rank(known)) found.set(statement.text, statement);
     }
   }
   const order = ({ source, text }: RecordedStatement) => `${source} ${text}`;
   return [...found.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
+}
+
+/** Statements of pools with kept plans first, then by the name of the test file. */
+function rank({ options, test }: RecordedStatement): string {
+  return `${options.includes('force_generic_plan') ? 0 : 1} ${test}`;
 }
 
 function flat(text: string): string {

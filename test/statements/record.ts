@@ -1,6 +1,6 @@
-// The test runner loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement that
-// source files send, with the values of its first execution in that test file, to a file of this process in
-// STATEMENTS_DIR.
+// The test runner loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement
+// that source files send, with the session options and the values of its first execution with these options, to a file
+// of this process in STATEMENTS_DIR.
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import pg from 'pg';
@@ -24,9 +24,7 @@ for (const prototype of [pg.Pool.prototype, pg.Client.prototype] as unknown as {
   const recordAndQuery: Query = function (...given) {
     const [statement, values] = given as [string | pg.QueryConfig, unknown];
     const text = typeof statement === 'string' ? statement : statement?.text;
-    if (text !== undefined && !known.has(text)) {
-      record(text, typeof statement === 'string' ? values : statement.values, optionsOf(this));
-    }
+    if (text !== undefined) record(text, typeof statement === 'string' ? values : statement.values, optionsOf(this));
     return query.apply(this, given);
   };
   recordAndQuery.original = query;
@@ -34,9 +32,11 @@ for (const prototype of [pg.Pool.prototype, pg.Client.prototype] as unknown as {
 }
 
 function record(text: string, values: unknown, options: string): void {
+  const key = `${options} ${text}`;
+  if (known.has(key)) return;
   const source = sourceOf(stackFiles());
   if (source === undefined) return;
-  known.add(text);
+  known.add(key);
   const test = relative(root, expect.getState().testPath ?? '');
   const statement = { source, test, text, options, values: Array.isArray(values) ? values : [] };
   appendFileSync(file, `${encodeStatement(statement)}\n`);

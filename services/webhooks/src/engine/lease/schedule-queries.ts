@@ -122,8 +122,10 @@ export async function repairSchedule(db: Queryable, after: string, limit: number
      ), far as materialized (
        select page.webhook_id, ${longestDelay} as longest_delay
          from page
-         left join webhooks.webhooks as w
-           on w.workspace_id = page.workspace_id and w.environment = page.environment and w.id = page.webhook_id
+         left join lateral (
+              select max_delay_ms, retry_delays_ms from webhooks.webhooks
+               where workspace_id = page.workspace_id and environment = page.environment and id = page.webhook_id
+               limit 1) as w on true
         where page.next_due_at > now() + interval '2 minutes'
      ), impossible as materialized (
        select d.*
