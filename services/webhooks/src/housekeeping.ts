@@ -8,6 +8,7 @@ import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliv
 import { createErasure } from './delivery/erasure.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/expiry-queries.ts';
 import { trimReplays } from './delivery/replay-queries.ts';
+import { createLaneScan } from './engine/lease/lane-queries.ts';
 import { repairSchedule } from './engine/lease/schedule-queries.ts';
 import type { RejectedReporter } from './engine/rejected-reporter.ts';
 import { deleteExpiredLetters } from './event/dead-letter-queries.ts';
@@ -15,7 +16,7 @@ import { logPartitions } from './event/partitions.ts';
 import { contents } from './workspace/contents.ts';
 
 const everyMs = 60_000;
-/** Interval of the tasks whose results users wait for. */
+/** Interval of the tasks with results for which users or deliveries wait. */
 const soonMs = 2_000;
 /** Endpoints per statement, and statements per run. The next run continues after them. */
 const endpointsRead = 1_000;
@@ -36,7 +37,7 @@ export interface HousekeepingParts {
  * Creates the worker that creates partitions for the coming days and deletes expired data: queued deliveries and log
  * partitions, dead letters and ended replays older than the retention, idempotency records after 24 hours, late rows of deleted
  * workspaces and webhooks, and, if enabled, event bodies of deleted resources. It also counts the deliveries that ended
- * without an attempt.
+ * without an attempt, and makes deliveries due that no end of a predecessor has made due.
  */
 export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
   const { pool, log, metrics, eraseOnDelete, retentionDays, counters } = parts;
@@ -48,6 +49,7 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
       // Before the tasks that delete by time.
       clock: createAgreedClock({ db: pool, schema: 'webhooks', metrics, log }),
       ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, counters) },
+      lanes: { everyMs: soonMs, run: createLaneScan(pool) },
       make_partitions: () => logPartitions.make(pool),
       // Before the partitions are dropped: a day with queued deliveries is kept.
       expired_deliveries: (signal) => endExpired(parts, signal),

@@ -23,7 +23,7 @@ import { createEndpointAgents } from './engine/attempt/endpoint-agents.ts';
 import { createSecretCache } from './engine/attempt/secret-cache.ts';
 import { showBacklog } from './engine/backlog-gauges.ts';
 import { createEndpointHealth } from './engine/endpoint-health.ts';
-import { createDeliveryEngine } from './engine/engine.ts';
+import { DeliveryEngine } from './engine/engine.ts';
 import { showEngine } from './engine/engine-gauges.ts';
 import { createEndings } from './engine/record/endings.ts';
 import { createRejectedReporter } from './engine/rejected-reporter.ts';
@@ -94,7 +94,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
   const counters = [usage, tally, createEndCounter(context.metrics)];
   const reportRejected = createRejectedReporter(context.metrics, log);
-  const engine = createDeliveryEngine({
+  const engine = new DeliveryEngine({
     pool,
     keyedPool,
     agents,
@@ -108,8 +108,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     releaseLeases: config.releaseLeases,
   });
   showPools(context.metrics, { webhooks: pool, webhooks_keyed: keyedPool });
-  showEngine(context.metrics, engine.state);
-  showBacklog(context.metrics, pool, engine.state);
+  showEngine(context.metrics, () => engine.state());
+  showBacklog(context.metrics, pool, () => engine.state());
   showConsumerLag(context.metrics, bus, { topic, group });
   showDeadLetters(context.metrics, pool);
   const checkKeys = createKeyCheck({ pool, box, log });

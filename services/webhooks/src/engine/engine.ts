@@ -16,66 +16,59 @@
  *
  *   running   polls, and leases within the limits
  *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
- *   failed    the worker has thrown and was restarted: scans the lanes and waits 1.5 s, then runs
+ *   failed    the worker has thrown and was restarted: waits 1.5 s, then runs
  *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
+ *
+ * Its steps:
+ *
+ *   poll      reads the due webhooks (schedule-queries.ts)
+ *   refill    leases deliveries that can start now (scheduler.ts decides, lease-queries.ts leases)
+ *   attempt   signs, sends and records (attempt-delivery.ts; recorder.ts writes results in batches)
+ *   finish    notes the outcome, and starts or leases the next deliveries
+ *
+ * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
  *
  * docs/adr/0025 describes the tables, the limits and their reasons.
  */
 import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
-import type { Worker } from '@rms/runtime/service';
-import { createAttempt } from './attempt/attempt-job.ts';
+import type { Worker, WorkerHealth } from '@rms/runtime/service';
+import { createAttempt } from './attempt/attempt-delivery.ts';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
 import { type DeliveryJob, leaseMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
-import { healthOf } from './attempt/settle.ts';
-import { createSigners } from './attempt/signers.ts';
+import { createSigners, type Signers } from './attempt/signers.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { EngineState } from './engine-gauges.ts';
-import { beatMs, createInstances } from './lease/instances.ts';
-import { freeLanes, type Lane } from './lease/lane-queries.ts';
+import { beatMs, createInstances, type Instances } from './lease/instances.ts';
 import { type AbandonedWebhook, type Leased, leaseFor } from './lease/lease-queries.ts';
 import { releaseLeases, releaseUnattempted } from './lease/release-queries.ts';
 import { type EndpointChange, readDue, saveEndpoints } from './lease/schedule-queries.ts';
 import { failAbandoned } from './record/abandoned-queries.ts';
 import { failDeliveries } from './record/end-queries.ts';
 import type { Endings } from './record/endings.ts';
-import { type AttemptCounter, createRecorder } from './record/recorder.ts';
+import { type AttemptCounter, createRecorder, type Recorder } from './record/recorder.ts';
 import type { RejectedReporter } from './rejected-reporter.ts';
 import type { Outcome } from './schedule/endpoint.ts';
 import type { Attempt } from './schedule/entries.ts';
 import { limits } from './schedule/limits.ts';
 import { type Capacity, type Next, type Refill, Scheduler } from './schedule/scheduler.ts';
 
-export interface DeliveryParts {
+export interface EngineParts {
   readonly pool: Pool;
   /** Pool for leases and recordings; see WebhooksContext. */
   readonly keyedPool: Pool;
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
-  readonly endings: Pick<Endings, 'statementsOf'>;
+  readonly endings: Endings;
   readonly counters: readonly AttemptCounter[];
   readonly report: AttemptReporter;
   readonly reportRejected: RejectedReporter;
   readonly log: Logger;
   readonly releaseLeases: boolean;
-}
-
-/** Attempts due deliveries, and fresh deliveries that fan-out has leased. */
-export interface DeliveryEngine extends Worker {
-  /** Returns how many fresh deliveries fan-out may lease. */
-  freeCapacity(): Capacity;
-  /** Attempts leased deliveries. Releases deliveries that exceed a limit; they are leased again later. */
-  deliver(jobs: readonly DeliveryJob[]): void;
-  /** Polls for due deliveries immediately. */
-  wake(): void;
-  /** Leases due deliveries of these webhooks as soon as they can start. */
-  wakeFor(webhookIds: readonly string[]): void;
-  /** Returns statistics for metrics. */
-  state(): EngineState;
 }
 
 /** A leased delivery. */
@@ -90,43 +83,199 @@ const noCapacity: Capacity = {
   ofWebhooks: new Map(),
   part: { rank: 0, count: 1 },
 };
+const nothingLeased: Leased = { jobs: [], lost: [], abandoned: [], results: [], locked: [] };
 
-/**
- * Creates the engine. It has four steps:
- *
- *   poll    reads the due webhooks (schedule-queries.ts)
- *   refill  leases deliveries that can start now (scheduler.ts decides, lease-queries.ts leases)
- *   attempt signs and sends (attempt-job.ts)
- *   record  writes results in batches (recorder.ts)
- *
- * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
- */
-export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
-  const { pool, keyedPool, agents, secrets, health, endings, counters, report, reportRejected, log } = parts;
-  const scheduler = new Scheduler<Task>(limits);
-  const signers = createSigners(secrets, log);
-  const { unsignable } = signers;
-  const attemptJob = createAttempt({ agents, signers, report, isFailing: (id) => scheduler.isFailing(id) });
-  const running = new Set<Promise<void>>();
-  const sleeper = createWakeableSleep();
-  const inTurn = createTurns(limits.startsPerTurnMs);
-  const instances = createInstances(pool);
-  const recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => wakeFor(ids) });
-  let stopping = true;
+/** Attempts due deliveries, and fresh deliveries that fan-out has leased. */
+export class DeliveryEngine implements Worker {
+  readonly name = 'delivery';
+  readonly #parts: EngineParts;
+  readonly #scheduler = new Scheduler<Task>(limits);
+  readonly #signers: Signers;
+  readonly #recorder: Recorder;
+  readonly #attempt: ReturnType<typeof createAttempt>;
+  readonly #instances: Instances;
+  readonly #sleeper = createWakeableSleep();
+  readonly #inTurn = createTurns(limits.startsPerTurnMs);
+  /** Work that a stopping engine waits for. */
+  readonly #running = new Set<Promise<void>>();
+  /** IDs of the deleted and disabled webhooks with deliveries that this instance is ending. */
+  readonly #ending = new Set<string>();
+  #stopping = true;
+  #stop = new AbortController();
+  /** Whether an earlier run has failed. */
+  #failed = false;
+  #refilling = false;
+  #beatAtMs = Number.NEGATIVE_INFINITY;
 
-  const track = (work: Promise<void>) => {
-    const done = work.finally(() => running.delete(done));
-    running.add(done);
-  };
+  constructor(parts: EngineParts) {
+    const { pool, keyedPool, agents, secrets, health, counters, report, log } = parts;
+    this.#parts = parts;
+    this.#signers = createSigners(secrets, log);
+    this.#instances = createInstances(pool);
+    this.#recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => this.wakeFor(ids) });
+    this.#attempt = createAttempt({
+      agents,
+      signers: this.#signers,
+      recorder: this.#recorder,
+      health,
+      report,
+      release: this.#release,
+      isFailing: (id) => this.#scheduler.isFailing(id),
+      isOpen: (id) => this.#scheduler.isOpen(id),
+    });
+  }
+
+  /** Returns how many fresh deliveries fan-out may lease. */
+  freeCapacity(): Capacity {
+    return this.#mayLease ? this.#scheduler.capacity() : noCapacity;
+  }
+
+  /** Attempts leased deliveries. Releases deliveries that exceed a limit; they are leased again later. */
+  deliver(jobs: readonly DeliveryJob[]): void {
+    for (const job of jobs) {
+      const task = taskOf(job);
+      const taken = this.#stopping ? 'full' : this.#scheduler.offer(task);
+      if (taken === 'start') this.#start(task);
+      else if (taken === 'full') this.#track(this.#release(job).then(() => this.wakeFor([job.webhookId])));
+    }
+  }
+
+  /** Polls for due deliveries immediately. */
+  wake(): void {
+    this.#sleeper.wake();
+  }
+
+  /** Leases due deliveries of these webhooks as soon as they can start. */
+  wakeFor(webhookIds: readonly string[]): void {
+    if (this.#scheduler.stored(webhookIds)) this.wake();
+    this.#refill();
+  }
+
+  /** Returns statistics for metrics. */
+  state(): EngineState {
+    const unsignable = this.#signers.unsignable();
+    return { ...this.#scheduler.stats(), unsignable, unrecorded: this.#recorder.waiting() };
+  }
+
+  async run(signal: AbortSignal, health?: WorkerHealth): Promise<void> {
+    const { pool, log } = this.#parts;
+    this.#stopping = false;
+    this.#stop = new AbortController();
+    if (this.#parts.releaseLeases) await releaseLeases(pool);
+    if (this.#failed) await abortableDelay(limits.afterOutageMs, signal);
+    this.#failed = true;
+    while (!signal.aborted) {
+      await this.#beat();
+      const beganAtMs = performance.now();
+      const waitMs = await this.#poll();
+      if (this.#recorder.behind()) health?.stuck();
+      else health?.working();
+      // Bounds the cost of polls, however often the loop wakes and however many due webhooks a poll must skip.
+      const ownPartMs = (performance.now() - beganAtMs) / limits.partOfTimeForPolls;
+      const pauseMs = Math.min(limits.pollMs, Math.max(limits.betweenPollsMs, ownPartMs));
+      await abortableDelay(pauseMs, signal);
+      await this.#sleeper.sleep(Math.max(0, waitMs - pauseMs), signal);
+    }
+    this.#stopping = true;
+    this.#stop.abort();
+    for (const { job } of this.#scheduler.drain()) this.#track(this.#release(job));
+    // Attempts end within their timeout.
+    await waitAtMost(Promise.all(this.#running), leaseMs);
+    this.#recorder.stop();
+    await this.#instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
+  }
 
   /** Whether deliveries may be leased. Attempts whose results cannot be recorded would be repeated. */
-  const mayLease = () => !stopping && !recorder.behind();
+  get #mayLease(): boolean {
+    return !this.#stopping && !this.#recorder.behind();
+  }
+
+  async #beat(): Promise<void> {
+    if (performance.now() < this.#beatAtMs) return;
+    await this.#instances.beat();
+    this.#scheduler.part = this.#instances.part();
+    this.#beatAtMs = performance.now() + beatMs;
+  }
+
+  /** Polls for due webhooks. Returns the time until the next poll in milliseconds. */
+  async #poll(): Promise<number> {
+    this.#refill();
+    if (!this.#mayLease || !this.#scheduler.canPoll) return limits.pollMs;
+    const { webhookIds, workspaceIds } = this.#scheduler.excluded();
+    const excluded = { webhookIds: [...webhookIds, ...this.#signers.unsignable()], workspaceIds };
+    const { webhooks, nextMs = limits.pollMs } = await readDue(this.#parts.pool, excluded, limits.webhooksPerLease);
+    this.#scheduler.found(webhooks);
+    this.#refill();
+    return webhooks.length > 0 ? 0 : Math.min(nextMs, limits.pollMs);
+  }
+
+  /** Leases deliveries that can start now, one statement at a time. Slots that become free meanwhile share the next. */
+  #refill(): void {
+    if (this.#refilling || !this.#mayLease) return;
+    this.#refilling = true;
+    this.#track(this.#refillAll());
+  }
+
+  async #refillAll(): Promise<void> {
+    for (;;) {
+      const refills = this.#mayLease ? this.#scheduler.next(this.#signers.unsignable()) : [];
+      if (refills.length === 0) {
+        this.#refilling = false;
+        return;
+      }
+      const { jobs, lost, abandoned, results, locked } = await this.#lease(refills);
+      this.#proceed(this.#scheduler.refilled(refills, results));
+      this.deliver(jobs);
+      if (lost.length > 0) await this.#endLost(lost);
+      for (const webhook of abandoned) this.#endAbandoned(webhook);
+      if (locked.length > 0)
+        this.#track(abortableDelay(limits.lockedMs, this.#stop.signal).then(() => this.wakeFor(locked)));
+    }
+  }
+
+  async #lease(refills: readonly Refill[]): Promise<Leased> {
+    try {
+      return await leaseFor(this.#parts.keyedPool, refills, this.#instances.part());
+    } catch (err) {
+      this.#parts.log.warn({ err }, 'could not lease due deliveries; the next poll retries them');
+      return nothingLeased;
+    }
+  }
+
+  #start(task: Task): void {
+    // The turn includes the synchronous part of the attempt.
+    const attempted = new Promise<void>((resolve) =>
+      this.#inTurn(task.job.workspaceId, () => resolve(this.#attemptAndFinish(task))),
+    );
+    this.#track(attempted);
+  }
+
+  async #attemptAndFinish(task: Task): Promise<void> {
+    let outcome: Outcome = { durationMs: 0, health: 'not attempted' };
+    try {
+      const attempted = await this.#attempt(task.job, this.#stop.signal);
+      outcome = attempted;
+      if (attempted.dueInMs !== undefined) this.#sleeper.wakeAt(performance.now() + attempted.dueInMs);
+    } catch (err) {
+      this.#parts.report.unrecorded(task.job, err);
+    }
+    const next = this.#scheduler.finish(task, outcome);
+    if (next.change) this.#track(this.#share({ webhookId: task.job.webhookId, ...next.change }));
+    this.#proceed(next);
+    this.#refill();
+  }
+
+  /** Starts or releases deliveries that are leased ahead. */
+  #proceed({ start, release }: Next<Task>): void {
+    for (const task of start) this.#start(task);
+    for (const { job } of release) this.#track(this.#release(job));
+  }
 
   /** Releases leased deliveries that this instance will not attempt, so that another instance can. */
-  const release = coalesce(
-    async (jobs: DeliveryJob[]) => {
-      await releaseUnattempted(keyedPool, jobs).catch((err: unknown) =>
-        log.warn({ err }, 'could not release leases; deliveries resume when the leases expire'),
+  readonly #release = coalesce<DeliveryJob, void>(
+    async (jobs) => {
+      await releaseUnattempted(this.#parts.keyedPool, jobs).catch((err: unknown) =>
+        this.#parts.log.warn({ err }, 'could not release leases; deliveries resume when the leases expire'),
       );
       return jobs.map(() => undefined);
     },
@@ -134,220 +283,55 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   );
 
   /** Stores changes of the state that all instances share. */
-  const saveChange = coalesce(
-    async (changes: EndpointChange[]) => {
-      await saveEndpoints(pool, changes, limits.jitter);
+  readonly #saveChange = coalesce<EndpointChange, void>(
+    async (changes) => {
+      await saveEndpoints(this.#parts.pool, changes, limits.jitter);
       return changes.map(() => undefined);
     },
     { maxBatch: 500, maxInFlight: 1 },
   );
 
-  const start = (task: Task) =>
-    track(new Promise((resolve) => inTurn(task.job.workspaceId, () => resolve(attempt(task)))));
-
-  const attempt = async (task: Task): Promise<void> => {
-    const { job } = task;
-    let outcome: Outcome = { durationMs: 0, health: 'not attempted' };
+  async #share(change: EndpointChange): Promise<void> {
     try {
-      // A result that cannot be recorded would cause another attempt.
-      if (recorder.behind()) await recorder.caughtUp();
-      const attempted = await attemptJob(job);
-      if ('releaseAfterMs' in attempted) {
-        // It keeps its slot meanwhile.
-        if (attempted.releaseAfterMs > 0) await abortableDelay(attempted.releaseAfterMs, stop.signal);
-        await release(job);
-      } else {
-        const { result, settlement } = attempted;
-        await recorder.record({ job, result, settlement });
-        await health.note(job, settlement, scheduler.isOpen(job.webhookId));
-        outcome = { durationMs: result.durationMs, health: healthOf(result) };
-        if (settlement.dueInMs !== undefined) sleeper.wakeAt(performance.now() + settlement.dueInMs);
-      }
-    } catch (err) {
-      report.unrecorded(job, err);
-    }
-    finish(task, outcome);
-  };
-
-  /** Ends an attempt and starts the next ones. */
-  const finish = (task: Task, outcome: Outcome) => {
-    const next = scheduler.finish(task, outcome);
-    if (next.change) track(share(task.job, next.change));
-    proceed(next);
-    refill();
-  };
-
-  const proceed = (next: Next<Task>) => {
-    for (const task of next.start) start(task);
-    for (const { job } of next.release) track(release(job).then(() => {}));
-  };
-
-  const share = async ({ webhookId }: DeliveryJob, change: Omit<EndpointChange, 'webhookId'>): Promise<void> => {
-    try {
-      await saveChange({ webhookId, ...change });
+      await this.#saveChange(change);
       // The next poll reads the time of the probe, or leases the deliveries of a circuit that has closed.
-      sleeper.wake();
+      this.wake();
     } catch (err) {
-      log.warn({ err, webhook_id: webhookId }, 'could not store the state of an endpoint');
+      this.#parts.log.warn({ err, webhook_id: change.webhookId }, 'could not store the state of an endpoint');
     }
-  };
-
-  let refilling = false;
-  /** Leases deliveries that can start now, one statement at a time. Slots that become free meanwhile share the next. */
-  const refill = () => {
-    if (refilling || !mayLease()) return;
-    refilling = true;
-    track(refillAll());
-  };
-  const refillAll = async (): Promise<void> => {
-    for (;;) {
-      const refills = mayLease() ? scheduler.next(unsignable()) : [];
-      if (refills.length === 0) {
-        refilling = false;
-        return;
-      }
-      const { jobs, lost, abandoned, results, locked } = await lease(refills);
-      proceed(scheduler.refilled(refills, results));
-      deliver(jobs);
-      if (lost.length > 0) await endLost(lost);
-      endAbandoned(abandoned);
-      if (locked.length > 0) track(abortableDelay(limits.lockedMs, stop.signal).then(() => wakeFor(locked)));
-    }
-  };
-
-  const lease = async (refills: readonly Refill[]): Promise<Leased> => {
-    try {
-      return await leaseFor(keyedPool, refills, instances.part());
-    } catch (err) {
-      log.warn({ err }, 'could not lease due deliveries; the next poll retries them');
-      return { jobs: [], lost: [], abandoned: [], results: [], locked: [] };
-    }
-  };
+  }
 
   /** Ends leased deliveries that cannot be attempted. */
-  const endLost = async (lost: Leased['lost']): Promise<void> => {
+  async #endLost(lost: Leased['lost']): Promise<void> {
+    const { pool, reportRejected, log } = this.#parts;
     try {
       reportRejected(await failDeliveries(pool, lost, 'event_erased'));
     } catch (err) {
       log.warn({ err }, 'could not end deliveries without a body; they are tried again when their leases expire');
     }
-  };
+  }
 
-  const deliver = (jobs: readonly DeliveryJob[]) => {
-    for (const job of jobs) {
-      const task = taskOf(job);
-      const taken = stopping ? 'full' : scheduler.offer(task);
-      if (taken === 'start') start(task);
-      else if (taken === 'full') track(release(job).then(() => wakeFor([job.webhookId])));
-    }
-  };
-
-  const ending = new Set<string>();
-  /** Ends the queued deliveries of deleted and disabled webhooks. */
-  const endAbandoned = (webhooks: readonly AbandonedWebhook[]) => {
-    for (const webhook of webhooks) {
-      if (ending.has(webhook.id)) continue;
-      ending.add(webhook.id);
-      const ended = failAbandoned(endings.statementsOf(webhook.workspaceId), webhook, stop.signal)
+  /** Ends the queued deliveries of a deleted or disabled webhook. */
+  #endAbandoned(webhook: AbandonedWebhook): void {
+    if (this.#ending.has(webhook.id)) return;
+    this.#ending.add(webhook.id);
+    const { endings, reportRejected, log } = this.#parts;
+    this.#track(
+      failAbandoned(endings.statementsOf(webhook.workspaceId), webhook, this.#stop.signal)
         .then(reportRejected)
         .catch((err: unknown) => log.warn({ err, webhook_id: webhook.id }, 'could not end the deliveries of a webhook'))
-        .finally(() => ending.delete(webhook.id));
-      track(ended.then(() => {}));
-    }
-  };
+        .finally(() => this.#ending.delete(webhook.id)),
+    );
+  }
 
-  const wakeFor = (webhookIds: readonly string[]) => {
-    if (scheduler.stored(webhookIds)) sleeper.wake();
-    refill();
-  };
-
-  /** Polls for due webhooks. Returns the time until the next poll in milliseconds. */
-  const poll = async (): Promise<number> => {
-    refill();
-    if (!mayLease() || !scheduler.canPoll) return limits.pollMs;
-    const { webhookIds, workspaceIds } = scheduler.excluded();
-    const excluded = { webhookIds: [...webhookIds, ...unsignable()], workspaceIds };
-    const { webhooks, nextMs = limits.pollMs } = await readDue(pool, excluded, limits.webhooksPerLease);
-    scheduler.found(webhooks);
-    refill();
-    return webhooks.length > 0 ? 0 : Math.min(nextMs, limits.pollMs);
-  };
-
-  let beatAtMs = Number.NEGATIVE_INFINITY;
-  const beatPeriodically = async () => {
-    if (performance.now() < beatAtMs) return;
-    await instances.beat();
-    scheduler.part = instances.part();
-    beatAtMs = performance.now() + beatMs;
-  };
-
-  let lanesDueAtMs = Number.NEGATIVE_INFINITY;
-  /** Where the next scan continues. */
-  let lastLane: Lane | undefined;
-  /** Scans some lanes, for at most a part of the time, however many there are. */
-  const scanLanes = async (): Promise<void> => {
-    const beganAtMs = performance.now();
-    lanesDueAtMs = Number.POSITIVE_INFINITY;
-    try {
-      const { freed, last } = await freeLanes(pool, lastLane);
-      lastLane = last;
-      if (freed > 0) sleeper.wake();
-    } finally {
-      const leastMs = lastLane ? 0 : limits.pollMs;
-      lanesDueAtMs = beganAtMs + Math.max(leastMs, (performance.now() - beganAtMs) / limits.partOfTimeForLanes);
-    }
-  };
-  const scanLanesPeriodically = () => {
-    if (performance.now() < lanesDueAtMs) return;
-    track(scanLanes().catch((err: unknown) => log.warn({ err }, 'could not scan the lanes; retrying')));
-  };
-
-  /** Whether an earlier run has failed. */
-  let failed = false;
-  let stop = new AbortController();
-
-  return {
-    name: 'delivery',
-    freeCapacity: () => (mayLease() ? scheduler.capacity() : noCapacity),
-    deliver,
-    wake: sleeper.wake,
-    wakeFor,
-    state: () => ({ ...scheduler.stats(), unsignable: unsignable(), unrecorded: recorder.waiting() }),
-    async run(signal, state) {
-      stopping = false;
-      stop = new AbortController();
-      if (parts.releaseLeases) await releaseLeases(pool);
-      if (failed) {
-        await scanLanes();
-        await abortableDelay(limits.afterOutageMs, signal);
-      }
-      failed = true;
-      while (!signal.aborted) {
-        await beatPeriodically();
-        scanLanesPeriodically();
-        const beganAtMs = performance.now();
-        const waitMs = await poll();
-        if (recorder.behind()) state?.stuck();
-        else state?.working();
-        // Bounds the cost of polls, however often the loop wakes and however many due webhooks a poll must skip.
-        const ownPartMs = (performance.now() - beganAtMs) / limits.partOfTimeForPolls;
-        const pauseMs = Math.min(limits.pollMs, Math.max(limits.betweenPollsMs, ownPartMs));
-        await abortableDelay(pauseMs, signal);
-        await sleeper.sleep(Math.max(0, waitMs - pauseMs), signal);
-      }
-      stopping = true;
-      stop.abort();
-      for (const { job } of scheduler.drain()) track(release(job).then(() => {}));
-      // Attempts end within their timeout.
-      await waitAtMost(Promise.all(running), leaseMs);
-      recorder.stop();
-      await instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
-    },
-  };
+  #track(work: Promise<void>): void {
+    const done = work.finally(() => this.#running.delete(done));
+    this.#running.add(done);
+  }
 }
 
 function taskOf(job: DeliveryJob): Task {
-  const { id, webhookId, workspaceId, endpoint, body } = job;
-  const { url, maxConcurrency } = endpoint;
-  return { id, endpoint: { webhookId, workspaceId, url }, maxConcurrency, bytes: body.length, job };
+  const { id, webhookId, workspaceId, body } = job;
+  const { maxConcurrency } = job.endpoint;
+  return { id, endpoint: { webhookId, workspaceId }, maxConcurrency, bytes: body.length, job };
 }

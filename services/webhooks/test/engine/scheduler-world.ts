@@ -8,7 +8,6 @@ export const limits = {
   ...allLimits,
   attempts: 8,
   attemptsOfWorkspace: 5,
-  attemptsOfHost: 4,
   attemptsOfWebhook: 3,
   deliveriesPerLease: 4,
   webhooksPerLease: 2,
@@ -19,12 +18,12 @@ export const leaseMs = 20_000;
 const attemptTimeoutMs = 10_000;
 
 export const refs: EndpointRef[] = [
-  { webhookId: 'wh_1', workspaceId: 'ws_1', url: 'https://one.example' },
-  { webhookId: 'wh_2', workspaceId: 'ws_1', url: 'https://two.example' },
-  { webhookId: 'wh_3', workspaceId: 'ws_1', url: 'https://two.example' },
-  { webhookId: 'wh_4', workspaceId: 'ws_2', url: 'https://two.example' },
-  { webhookId: 'wh_5', workspaceId: 'ws_2', url: 'https://three.example' },
-  { webhookId: 'wh_6', workspaceId: 'ws_3', url: 'https://four.example' },
+  { webhookId: 'wh_1', workspaceId: 'ws_1' },
+  { webhookId: 'wh_2', workspaceId: 'ws_1' },
+  { webhookId: 'wh_3', workspaceId: 'ws_1' },
+  { webhookId: 'wh_4', workspaceId: 'ws_2' },
+  { webhookId: 'wh_5', workspaceId: 'ws_2' },
+  { webhookId: 'wh_6', workspaceId: 'ws_3' },
 ];
 
 interface Row {

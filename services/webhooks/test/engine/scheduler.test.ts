@@ -16,7 +16,6 @@ function expectWithinLimits({ inFlight }: World): void {
     Math.max(0, ...countBy(inFlight, keyOf).values());
   expect(inFlight.length).toBeLessThanOrEqual(limits.attempts);
   expect(most(({ endpoint }) => endpoint.workspaceId)).toBeLessThanOrEqual(limits.attemptsOfWorkspace);
-  expect(most(({ endpoint }) => `${endpoint.workspaceId} ${endpoint.url}`)).toBeLessThanOrEqual(limits.attemptsOfHost);
   expect(most(({ endpoint }) => endpoint.webhookId)).toBeLessThanOrEqual(limits.attemptsOfWebhook);
   const probes = inFlight.filter(({ wasOpen }) => wasOpen);
   expect(Math.max(0, ...countBy(probes, ({ endpoint }) => endpoint.webhookId).values())).toBeLessThanOrEqual(1);
@@ -125,7 +124,6 @@ describe('the scheduler', () => {
     ...allLimits,
     attempts: 100,
     attemptsOfWorkspace: 10,
-    attemptsOfHost: 6,
     attemptsOfWebhook: 4,
     aheadPerAttempt: 0,
   };
@@ -322,7 +320,7 @@ describe('the scheduler', () => {
     });
 
     test('a workspace gets no more than the others have', () => {
-      const scheduler = new Scheduler({ ...roomy, waiting: 3, attemptsOfHost: 10 });
+      const scheduler = new Scheduler({ ...roomy, waiting: 3 });
       scheduler.found([one, two, three]);
       expect(scheduler.excluded().workspaceIds).toEqual(['ws_1']);
       scheduler.found([four, five]);
@@ -345,14 +343,5 @@ describe('the scheduler', () => {
     expect(parts).toEqual([11, 11, 10]);
     const small = [0, 1, 2].map((rank) => partOfLimit(2, { rank, count: 3 }));
     expect(small).toEqual([1, 1, 1]);
-  });
-
-  test('an endpoint that moves to another host leaves the limit of the old one', () => {
-    const scheduler = new Scheduler({ ...roomy, attemptsOfHost: 2 });
-    for (const id of ['dlv_1', 'dlv_2']) scheduler.offer(attemptOf(two, id));
-    scheduler.found([three]);
-    expect(scheduler.next()).toEqual([]);
-    scheduler.offer(attemptOf({ ...two, url: 'https://moved.example' }, 'dlv_3'));
-    expect(scheduler.next()).toMatchObject([{ webhookId: 'wh_3', attempts: 2 }]);
   });
 });

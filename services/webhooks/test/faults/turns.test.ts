@@ -4,7 +4,7 @@ import { createMetrics } from '@rms/runtime/metrics';
 import type { Worker } from '@rms/runtime/service';
 import { createEmptyPool, turnLoop } from '@rms/testkit';
 import { createReplayer } from '../../src/delivery/replayer.ts';
-import { createDeliveryEngine } from '../../src/engine/engine.ts';
+import { DeliveryEngine } from '../../src/engine/engine.ts';
 import type { Recording } from '../../src/engine/record/record-queries.ts';
 import { createRecorder } from '../../src/engine/record/recorder.ts';
 import { createDeferredFanOut } from '../../src/event/deferred-fan-out.ts';
@@ -31,7 +31,7 @@ const workers: readonly Worker[] = [
     counters: [],
     reportRejected: () => {},
   }),
-  createDeliveryEngine({
+  new DeliveryEngine({
     pool,
     keyedPool: pool,
     agents: unused,

@@ -6,23 +6,31 @@ export interface Lane {
   readonly resourceId: string;
 }
 
-/** The result of a scan of lanes. */
-export interface LaneScan {
+/** The result of {@link freeLanes}. */
+interface Freed {
   /** Number of deliveries that became due. */
   readonly freed: number;
-  /** The lane after which the next scan continues; undefined: the scan has reached the last lane. */
+  /** The lane after which the next call continues; undefined: there are no more lanes. */
   readonly last: Lane | undefined;
 }
 
-/** Bounds the duration of a scan. A tenant can have a lane per resource. */
+/** Bounds the duration of a statement. A tenant can have a lane per resource. */
 const lanesPerScan = 5_000;
+
+/** Creates the housekeeping task that calls {@link freeLanes}; each run continues after the lanes of the one before. */
+export function createLaneScan(pool: Queryable): () => Promise<void> {
+  let after: Lane | undefined;
+  return async () => {
+    ({ last: after } = await freeLanes(pool, after));
+  };
+}
 
 /**
  * Makes the first delivery due in every lane without a delivery in progress, among the first `limit` lanes after
  * `after`. The end of a delivery normally makes the next delivery due. This query finds deliveries that were added while
  * their predecessor ended. It skips from lane to lane, so its cost does not depend on how many deliveries wait in each.
  */
-export async function freeLanes(db: Queryable, after?: Lane, limit = lanesPerScan): Promise<LaneScan> {
+export async function freeLanes(db: Queryable, after?: Lane, limit = lanesPerScan): Promise<Freed> {
   const { rows } = await db.query<{ freed: number } & { [name in keyof Lane]: string | null }>(
     `with recursive lanes (webhook_id, resource_id, number) as (
        (select webhook_id, resource_id, 1 from webhooks.deliveries

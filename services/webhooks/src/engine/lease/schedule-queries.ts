@@ -18,15 +18,11 @@ export async function readDue(db: Queryable, { webhookIds, workspaceIds }: Exclu
     name: 'endpoints-due',
     text: `
       with due as (
-        select e.webhook_id, e.workspace_id, w.url, e.next_due_at
-          from webhooks.endpoints as e
-          left join webhooks.webhooks as w
-            on w.workspace_id = e.workspace_id and w.environment = e.environment and w.id = e.webhook_id
-         where e.next_due_at <= now() and e.webhook_id <> all($1::text[]) and e.workspace_id <> all($2::text[])
-         order by e.next_due_at limit $3
+        select webhook_id, workspace_id, next_due_at from webhooks.endpoints
+         where next_due_at <= now() and webhook_id <> all($1::text[]) and workspace_id <> all($2::text[])
+         order by next_due_at limit $3
       )
-      select due.webhook_id as "webhookId", due.workspace_id as "workspaceId", coalesce(due.url, '') as url,
-             next.ms as "nextMs"
+      select due.webhook_id as "webhookId", due.workspace_id as "workspaceId", next.ms as "nextMs"
         from (select extract(epoch from min(next_due_at) - now())::float8 * 1000 as ms
                 from webhooks.endpoints where next_due_at > now()) as next
         left join due on true

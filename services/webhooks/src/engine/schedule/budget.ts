@@ -7,22 +7,21 @@ interface Load {
   atFailing: number;
 }
 
-/** The limits that an endpoint shares with others. */
+/** An endpoint as counted in the shared limits. */
 export interface Sharer {
   readonly workspaceId: string;
-  /** Host name and port of its URL. */
-  readonly host: string;
   readonly failing: boolean;
 }
 
 const none: Readonly<Load> = { attempts: 0, atFailing: 0 };
 
 /**
- * Counts the attempts in flight of this instance, of each workspace, and of each workspace at each host. Endpoints
- * whose last attempt was slow or failed may together use half of each limit. The other half remains for the others.
+ * Counts the attempts in flight of this instance and of each workspace. Endpoints whose last attempt was slow or failed
+ * may together use half of each limit. The other half remains for the others.
  */
 export class Budget {
   readonly #limits: Limits;
+  /** Per workspace; the empty key is the instance. */
   readonly #loads = new Map<string, Load>();
 
   constructor(limits: Limits) {
@@ -35,30 +34,25 @@ export class Budget {
   }
 
   /** Returns how many more attempts at an endpoint the shared limits allow. */
-  free({ workspaceId, host, failing }: Sharer): number {
-    const { attempts, attemptsOfWorkspace, attemptsOfHost } = this.#limits;
-    return Math.min(
-      this.#free('', attempts, failing),
-      this.#free(workspaceId, attemptsOfWorkspace, failing),
-      this.#free(hostKey(workspaceId, host), attemptsOfHost, failing),
-    );
+  free({ workspaceId, failing }: Sharer): number {
+    const { attempts, attemptsOfWorkspace } = this.#limits;
+    return Math.min(this.#free('', attempts, failing), this.#free(workspaceId, attemptsOfWorkspace, failing));
   }
 
   /** Returns how many more attempts a workspace may have in flight. */
   freeOfWorkspace(workspaceId: string): number {
-    const { attempts, attemptsOfWorkspace } = this.#limits;
-    return Math.min(this.#free('', attempts, false), this.#free(workspaceId, attemptsOfWorkspace, false));
+    return this.free({ workspaceId, failing: false });
   }
 
   /** Returns how many more attempts each workspace with attempts in flight may start. */
   freeByWorkspace(): Map<string, number> {
-    const ids = [...this.#loads.keys()].filter((key) => key !== '' && !key.includes(' '));
+    const ids = [...this.#loads.keys()].filter((key) => key !== '');
     return new Map(ids.map((id) => [id, this.freeOfWorkspace(id)]));
   }
 
   /** Adds attempts, or removes them if the number is negative. */
-  add({ workspaceId, host, failing }: Sharer, attempts: number): void {
-    for (const key of ['', workspaceId, hostKey(workspaceId, host)]) {
+  add({ workspaceId, failing }: Sharer, attempts: number): void {
+    for (const key of ['', workspaceId]) {
       const load = this.#loads.get(key) ?? { ...none };
       load.attempts += attempts;
       if (failing) load.atFailing += attempts;
@@ -76,9 +70,4 @@ export class Budget {
     const free = Math.max(0, most - attempts);
     return failing ? Math.max(0, Math.min(free, Math.ceil(most * this.#limits.partOfFailing) - atFailing)) : free;
   }
-}
-
-/** Without the workspace, one workspace could use the attempts of another at a host that both call. */
-function hostKey(workspaceId: string, host: string): string {
-  return `${workspaceId} ${host}`;
 }

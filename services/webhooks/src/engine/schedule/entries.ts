@@ -4,11 +4,10 @@ import { Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
 import { type Part, partOfLimit } from './part.ts';
 
-/** A webhook and the limits that it shares with others. */
+/** A webhook and its workspace, whose limits it shares. */
 export interface EndpointRef {
   readonly webhookId: string;
   readonly workspaceId: string;
-  readonly url: string;
 }
 
 /** An attempt. */
@@ -26,7 +25,7 @@ export interface Entry<A> {
   readonly ref: EndpointRef;
   readonly endpoint: Endpoint;
   /** As counted in the budget. */
-  readonly sharer: { workspaceId: string; host: string; failing: boolean };
+  readonly sharer: { workspaceId: string; failing: boolean };
   /** Deliveries leased ahead; they start as attempts in flight end. */
   readonly ahead: A[];
   /** Whether it has due deliveries that are not leased. */
@@ -64,13 +63,13 @@ export class Entries<A> {
 
   /** Returns the entry of an endpoint; creates it if there is none. */
   of(ref: EndpointRef, part: Part): Entry<A> {
-    const { webhookId, workspaceId, url } = ref;
+    const { webhookId, workspaceId } = ref;
     const present = this.#entries.get(webhookId);
     if (present) return present;
     const endpoint =
       this.#known.get(webhookId) ?? new Endpoint(this.#limits, partOfLimit(this.#limits.attemptsOfWebhook, part));
     this.#known.delete(webhookId);
-    const sharer = { workspaceId, host: hostOf(url), failing: endpoint.failing };
+    const sharer = { workspaceId, failing: endpoint.failing };
     const entry: Entry<A> = { ref, endpoint, sharer, ahead: [], isDue: false, storedMeanwhile: false };
     this.#entries.set(webhookId, entry);
     return entry;
@@ -91,23 +90,10 @@ export class Entries<A> {
     this.budget.add(sharer, endpoint.inFlight);
   }
 
-  /** Moves the attempts of an endpoint whose URL has changed to its new host. */
-  move(entry: Entry<A>, { url }: EndpointRef): void {
-    if (entry.ref.url === url) return;
-    this.budget.add(entry.sharer, -entry.endpoint.inFlight);
-    Object.assign(entry, { ref: { ...entry.ref, url } });
-    entry.sharer.host = hostOf(url);
-    this.budget.add(entry.sharer, entry.endpoint.inFlight);
-  }
-
   /** Removes the entry of an endpoint without attempts, leased deliveries and due deliveries. */
   forgetIfIdle({ ref: { webhookId, workspaceId }, endpoint, isDue, ahead }: Entry<A>): void {
     if (isDue || endpoint.inFlight > 0 || ahead.length > 0) return;
     this.#entries.delete(webhookId);
     if (endpoint.isNotable) this.#known.set(workspaceId, webhookId, endpoint);
   }
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : '';
 }

@@ -4,9 +4,7 @@ export const limits = {
   attempts: 2_560,
   /** … of a workspace. */
   attemptsOfWorkspace: 512,
-  /** … of a workspace at one host. Many webhooks may have the same host. */
-  attemptsOfHost: 256,
-  /** Part of each of these three limits that endpoints whose last attempt was slow or failed may use together. */
+  /** Part of each of these two limits that endpoints whose last attempt was slow or failed may use together. */
   partOfFailing: 1 / 2,
   /** Attempts in flight of a webhook, for all instances together, until this instance knows its `max_concurrency`. */
   attemptsOfWebhook: 32,
@@ -49,8 +47,6 @@ export const limits = {
    * workspaces that are at their limits.
    */
   partOfTimeForPolls: 1 / 10,
-  /** Maximum part of the time that scans of lanes take. */
-  partOfTimeForLanes: 1 / 20,
   /** Delay after a database outage, so that other instances first record their finished attempts. */
   afterOutageMs: 1_500,
   /** Idle endpoints whose concurrency limit and circuit are remembered. */

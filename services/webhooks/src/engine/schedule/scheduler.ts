@@ -66,7 +66,7 @@ export interface SchedulerStats {
   readonly bytes: number;
   /** Webhooks with due deliveries that wait because the webhook has reached its concurrency limit. */
   readonly heldByWebhook: number;
-  /** Other webhooks with due deliveries; they wait for a limit of their host, their workspace or the instance. */
+  /** Other webhooks with due deliveries; they wait for a limit of their workspace or the instance. */
   readonly heldByWorkspace: number;
   /** IDs of both. */
   readonly throttled: readonly string[];
@@ -122,7 +122,6 @@ export class Scheduler<A extends Attempt> {
   offer(attempt: A): 'start' | 'wait' | 'full' {
     const { endpoint: ref, maxConcurrency, bytes } = attempt;
     const entry = this.#entries.of(ref, this.#part);
-    this.#entries.move(entry, ref);
     entry.endpoint.most = partOfLimit(maxConcurrency, this.#part);
     if (entry.ahead.length === 0 && this.#free(entry) > 0) {
       this.#bytes += bytes;
