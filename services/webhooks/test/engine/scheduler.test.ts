@@ -166,19 +166,19 @@ describe('the scheduler', () => {
     expect(scheduler.next()).toMatchObject([{ webhookId: 'wh_2', attempts: 1 }]);
   });
 
-  test('endpoints whose last attempt was slow or failed use at most half of the attempts of their workspace and host', () => {
+  test('endpoints whose last attempt was slow or failed use at most half of the attempts of their workspace', () => {
     const scheduler = new Scheduler({ ...roomy, attemptsOfWebhook: 16 });
     for (const ref of [one, two, three]) {
       scheduler.offer(attemptOf(ref, 'first', 16));
       scheduler.finish(attemptOf(ref, 'first', 16), slow);
     }
     scheduler.found([one, two, three]);
-    // Five of the ten attempts of the workspace; three of the six at the host that two of the webhooks share.
+    // Five of the ten attempts of the workspace.
     const refills = scheduler.next();
     const attempts = refills.reduce((sum, refill) => sum + refill.attempts, 0);
     expect(attempts).toBe(5);
     scheduler.found([four]);
-    expect(scheduler.next()).toMatchObject([{ webhookId: 'wh_4', attempts: 6 }]);
+    expect(scheduler.next()).toMatchObject([{ webhookId: 'wh_4', attempts: 10 }]);
   });
 
   test('a refill that leased fewer deliveries than requested frees the rest', () => {
