@@ -28,6 +28,7 @@ describe('rms keys', () => {
       key: expect.stringMatching(/^sk_test_\w{38}$/),
       environment: 'sandbox',
       scope: 'read',
+      permissions: [],
       name: 'k',
       expires_at: expect.any(String),
       allowed_ips: ['10.0.0.1/32', '2001:db8::/32'],

@@ -44,7 +44,7 @@ describe('the command line', () => {
     const { stdout } = await runRms(['keys', 'create', '--help']);
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toContain('--name <name> name of the key (required)');
-    expect(text).toContain('(choices: "read", "write", "admin") (required)');
+    expect(text).toContain('(choices: "read", "write", "admin", "restricted") (required)');
     expect(text).not.toMatch(/--expires-in [^-]*\(required\)/);
     expect(text).not.toContain('(default: [])');
   });

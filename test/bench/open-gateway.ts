@@ -26,6 +26,7 @@ const caller: Caller = {
     keyId: 'key_open',
     scope: Scope.ADMIN,
   }),
+  grant: { scope: 'admin', permissions: [] },
   keyName: 'open',
   allowedIps: parseCidrs([]),
   version: 1,

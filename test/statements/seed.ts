@@ -90,6 +90,7 @@ const special: Readonly<Record<string, string>> = {
   // One incident in a hundred is open.
   'alerts.incidents.state': `case when g % 100 = 0 then 'open' else 'recovered' end`,
   'alerts.incidents.closed_at': `case when g % 100 = 0 then null else now() - g * interval '5 minutes' end`,
+  'auth.keys.scope': `'read'`,
   'auth.mail_requests.leased_until': `'-infinity'`,
   'alerts.outside_recipients.asked_at': `now() - g * interval '1 second'`,
   'auth.request_counts.workspace_id': tenant('g - 1'),

@@ -1,15 +1,17 @@
+import { type KeyPermission, type KeyScope, keyPermissions, keyScopes } from '@rms/base/roles';
 import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
-import { timestampFromMs } from '@rms/rpc';
+import { timestampFromMs, toKeyGrantMessage } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument, scopes } from '../documents.ts';
+import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   environment: Environment;
-  scope: (typeof scopes.names)[number];
+  scope: KeyScope;
+  permission?: KeyPermission[];
   name: string;
   expiresIn?: number;
   allowIp?: string[];
@@ -22,7 +24,8 @@ export function keysCreateCommand(): Command {
   return new Command('create')
     .description('create an API key; its value is shown only once')
     .addOption(environmentOption('environment of the key').makeOptionMandatory())
-    .addOption(new Option('--scope <scope>', 'scope of the key').choices(scopes.names).makeOptionMandatory())
+    .addOption(new Option('--scope <scope>', 'scope of the key').choices(keyScopes).makeOptionMandatory())
+    .addOption(new Option('--permission <name...>', 'permissions of a restricted key').choices(keyPermissions))
     .requiredOption('--name <name>', 'name of the key')
     .option('--expires-in <duration>', 'lifetime, e.g. 30d (default: the key does not expire)', durationMs)
     .option('--allow-ip <cidr>', 'allowed client address or network; repeatable; any address if omitted', collect)
@@ -37,7 +40,7 @@ export function keysCreateCommand(): Command {
         const { key, keyValue } = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironmentMessage(options.environment),
-          scope: scopes.toValue(options.scope),
+          ...toKeyGrantMessage({ scope: options.scope, permissions: options.permission ?? [] }),
           name: options.name,
           allowedIps: options.allowIp ?? [],
           ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),

@@ -79,7 +79,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
   const isList = fields.some(({ name }) => name === 'per_page');
   const query = fields.filter(({ name }) => !paging.has(name)).map(inputOf);
   const body = inputFields(endpoint, 'body').map(inputOf);
-  command.description(`${startOf(endpoint.summary)} (scope ${endpoint.scope})`);
+  command.description(`${startOf(endpoint.summary)} (${endpoint.permission})`);
   for (const { option } of [...query, ...body]) command.addOption(option);
   if (isList) command.option('--limit <n>', 'maximum number of items', positiveNumber, 100);
   if (body.length > 0) {

@@ -13,15 +13,6 @@ import type { Tag } from './tags.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
-/** The scope that an endpoint requires. Scopes are nested: admin includes write, write includes read. */
-export type RequiredScope = 'read' | 'write' | 'admin';
-
-/** What an endpoint requires of its caller: the scope of an API key, or the permission of a user's role. */
-export interface Requirement {
-  readonly scope: RequiredScope;
-  readonly permission: Permission;
-}
-
 /** Limits of the caller and its workspace. 0: no limit. */
 export interface CallerLimits extends Limits {
   /** Webhooks that the plan of the workspace allows. undefined: the plan does not set this limit. */
@@ -29,15 +20,15 @@ export interface CallerLimits extends Limits {
 }
 
 /**
- * An admitted request. The gateway and the dashboard authenticate the caller, check the {@link Requirement} of the
- * endpoint, and provide these fields.
+ * An admitted request. The gateway and the dashboard authenticate the caller, check the permission that the endpoint
+ * requires, and provide these fields.
  */
 export interface Admitted {
   /** Tenant of the request. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: EnvironmentMessage };
   readonly environment: Environment;
-  /** Returns whether the caller meets the requirement of another endpoint. */
-  may(other: Requirement): boolean;
+  /** Returns whether the caller has another permission than the required one. */
+  may(other: Permission): boolean;
   limits(): Promise<CallerLimits>;
   readonly requestId: string;
   readonly trace: TraceContext;
@@ -76,11 +67,13 @@ interface Success {
  * the OpenAPI document from it. The dashboard serves it to users, without "/v1" and below
  * "/api/workspaces/{workspace}/{environment}".
  */
-export interface Endpoint<Query = unknown, Body = unknown> extends Requirement {
+export interface Endpoint<Query = unknown, Body = unknown> {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** "/v1/things", "/v1/things/{id}" or "/v1/things/{id}/verb". The parameter can have another name than `id`. */
   readonly path: `/v1/${string}`;
   readonly operationId: string;
+  /** The permission that the API key, or the role of the user, must have. */
+  readonly permission: Permission;
   readonly summary: string;
   readonly description?: string;
   readonly tag: Tag;

@@ -5,7 +5,7 @@ export { deliveryDocument } from './delivery/document.ts';
 export { deliveryEndpoints } from './delivery/endpoints.ts';
 export type { Delivery, FullDelivery } from './delivery/schema.ts';
 export { delayReasons, deliveryStatuses } from './delivery/status.ts';
-export { type Admitted, type CallerLimits, type Endpoint, parameterOf, type RequiredScope } from './endpoint.ts';
+export { type Admitted, type CallerLimits, type Endpoint, parameterOf } from './endpoint.ts';
 export { endpoints } from './endpoints.ts';
 export { envelopeOf } from './event/schema.ts';
 export { replayEndpoints } from './replay/endpoints.ts';

@@ -8,6 +8,7 @@ export { type EnumNames, enumNames } from './enum-names.ts';
 export { codeOf, fromStatusMessage, toStatusMessage } from './error-mapping.ts';
 export { createGrpcService, type GrpcService, type GrpcServiceOptions } from './grpc-service.ts';
 export { HealthState } from './health.ts';
+export { fromKeyGrantMessage, type KeyGrantMessage, toKeyGrantMessage } from './key-grants.ts';
 export { createRpcSecurity, loopbackOnly, type RpcSecurity } from './security.ts';
 export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';

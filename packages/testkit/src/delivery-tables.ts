@@ -97,7 +97,8 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
         join webhooks.webhooks as w
           on w.workspace_id = e.workspace_id and w.environment = e.environment
          and (w.events @> array['*'] or w.events @> array[e.type])
-       where w.created_at <= e.stored_at and w.updated_at <= e.stored_at
+       -- The fan-out of the event saw the webhook as it is: its times are those at which its transaction began.
+       where greatest(w.created_at, w.updated_at, pg_xact_commit_timestamp(w.xmin)) < e.stored_at
          and e.id >= webhooks.first_id('evt', pg_catalog.now() - interval '8 days')
     )`,
     select: `

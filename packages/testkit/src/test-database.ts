@@ -9,6 +9,8 @@ import { testServer } from './test-run.ts';
 export interface TestDatabase {
   readonly url: string;
   readonly pool: Pool;
+  /** A pool that keeps plans, as the engine and the fan-out use. */
+  readonly keyedPool: Pool;
   /**
    * Declares that a test violates invariants of the webhooks service's tables on purpose.
    * @param reason how and why
@@ -48,17 +50,20 @@ export async function testDatabase(
     await admin.query(`create database ${name} template ${template} strategy file_copy`);
   });
   const url = withDatabase(server, name);
-  const pool = testPool({ url, max: 20, applicationName: name, log });
+  const options = { url, max: 20, applicationName: name, log };
+  const pool = testPool(options);
+  const keyedPool = testPool({ ...options, plans: 'kept' });
   const broken = new Map<Invariant, string>();
   return {
     url,
     pool,
+    keyedPool,
     breaks(invariants, reason) {
       for (const invariant of invariants) broken.set(invariant, reason);
     },
     async drop() {
       try {
-        await pool.end();
+        await Promise.all([pool.end(), keyedPool.end()]);
         await checkTables(url, broken);
       } finally {
         await asAdmin(server, (admin) => admin.query(`drop database if exists ${name} with (force)`));

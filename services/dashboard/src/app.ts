@@ -154,7 +154,7 @@ export function createApp(parts: AppParts): RequestListener {
     const admitted: Admitted = {
       tenant,
       environment: fromEnvironmentMessage(tenant.environment),
-      may: ({ permission }) => may(role, permission),
+      may: (permission) => may(role, permission),
       limits: () => readLimits(backend, config, { tenant, context }),
       requestId: response.locals.requestId,
       trace: untraced,

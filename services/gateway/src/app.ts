@@ -3,6 +3,7 @@ import { type Admitted, type Backend, type Endpoint, endpoints, serveEndpoint } 
 import { inSpans } from '@rms/async/tracing';
 import { networkOf } from '@rms/base/cidr';
 import { toRmsError } from '@rms/base/errors';
+import { keyMay } from '@rms/base/roles';
 import type { Environment } from '@rms/base/tenant';
 import {
   abortOnClose,
@@ -20,7 +21,6 @@ import {
 import type { Logger } from '@rms/runtime/logging';
 import express, { type Request } from 'express';
 import type { Admit } from './checks/admission.ts';
-import { mayUse } from './checks/scope.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, newLocals } from './http/locals.ts';
@@ -55,12 +55,12 @@ export function createApp(parts: AppParts): RequestListener {
 
   /** Checks a request in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: ApiResponse): Promise<void> {
-    const { principal, keyName, limits, maxWebhooks } = await admit(request, response, endpoint);
+    const { principal, grant, keyName, limits, maxWebhooks } = await admit(request, response, endpoint);
     const isGet = endpoint.method === 'get';
     const admitted: Admitted = {
       tenant: principal,
       environment,
-      may: (other) => mayUse(principal.scope, other.scope),
+      may: (other) => keyMay(grant, other),
       limits: async () => ({ ...limits, maxWebhooks }),
       requestId: response.locals.requestId,
       trace: response.locals.trace,

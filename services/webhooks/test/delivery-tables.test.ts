@@ -158,6 +158,18 @@ describe('the check of the delivery tables', () => {
     await database.drop();
   });
 
+  test('expects no deliveries to a webhook whose creation was committed after the event', async () => {
+    const creating = await database.pool.connect();
+    await creating.query(`begin; insert into webhooks.webhooks
+      select (jsonb_populate_record(w, jsonb_build_object('id', 'wh_later', 'created_at', now(), 'updated_at', now()))).*
+        from webhooks.webhooks as w`);
+    await stepsOn(database.pool).store([newEvent(tenant)]);
+    await creating.query('commit');
+    creating.release();
+    expect(await checkDeliveryTables(database.pool)).toEqual([]);
+    await database.drop();
+  });
+
   test('expects no body, no event of a test delivery, and no attempt of a skipped or canceled one', async () => {
     await database.pool.query(`update webhooks.events set body = null;
       insert into webhooks.delivery_log (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,

@@ -34,6 +34,7 @@ export function apiKeysSuite(target: () => Target): void {
             ...body,
             id: expect.stringMatching(/^key_/),
             type: 'api_key',
+            permissions: [],
             environment: 'live',
             hint: expect.stringMatching(/^sk_live_/),
             status: 'active',

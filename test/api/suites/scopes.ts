@@ -1,6 +1,37 @@
 import { expectStatus } from '../support/api-client.ts';
-import type { ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
+import type { ApiKey, ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
 import { type Account, newAccount, type Target } from '../support/shape.ts';
+
+/** A call per permission and kind of object. Unknown objects get 404 after the check of the permission. */
+const calls = [
+  ['resources:read', 'GET', '/v1/resources'],
+  ['resources:read', 'GET', '/v1/resources/res_x'],
+  ['resources:write', 'DELETE', '/v1/resources/res_x'],
+  ['events:read', 'GET', '/v1/events'],
+  ['events:read', 'GET', '/v1/events/evt_x'],
+  ['webhooks:read', 'GET', '/v1/webhooks'],
+  ['webhooks:read', 'GET', '/v1/webhooks/wh_x'],
+  ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x'],
+  ['webhooks:write', 'POST', '/v1/webhooks/wh_x/rotate_secret'],
+  ['deliveries:read', 'GET', '/v1/deliveries'],
+  ['deliveries:read', 'GET', '/v1/deliveries/dlv_x'],
+  ['deliveries:read', 'GET', '/v1/replays'],
+  ['deliveries:write', 'POST', '/v1/deliveries/dlv_x/redeliver'],
+  ['deliveries:write', 'POST', '/v1/deliveries/dlv_x/cancel'],
+  ['deliveries:write', 'POST', '/v1/replays/rpl_x/cancel'],
+  ['deliveries:write', 'POST', '/v1/webhooks/wh_x/test'],
+  ['requests:read', 'GET', '/v1/requests'],
+  ['requests:read', 'GET', '/v1/requests/req_x'],
+  ['keys:read', 'GET', '/v1/api_keys'],
+  ['keys:read', 'GET', '/v1/api_keys/key_x'],
+  ['audit:read', 'GET', '/v1/audit_log'],
+  ['workspace:read', 'GET', '/v1/workspace'],
+  ['admin', 'POST', '/v1/api_keys'],
+  ['admin', 'PATCH', '/v1/api_keys/key_x'],
+  ['admin', 'DELETE', '/v1/api_keys/key_x'],
+  ['admin', 'POST', '/v1/api_keys/key_x/roll'],
+] as const;
+const permissions = [...new Set(calls.map(([permission]) => permission))].filter((name) => name !== 'admin');
 
 export function scopesSuite(target: () => Target): void {
   describe('Scopes', () => {
@@ -58,6 +89,64 @@ export function scopesSuite(target: () => Target): void {
     test('an admin key can do everything, including managing webhooks', async () => {
       expect(await resourceStatuses('admin')).toEqual({ ...readable, create: 201, update: 200, delete: 204 });
       expect(await webhookStatuses('admin')).toEqual({ list: 200, get: 200, create: 201, update: 200, delete: 204 });
+    });
+
+    const restricted = async (...permissions: string[]) => {
+      const admin = await account.client('live', 'admin');
+      const body = { name: 'restricted', scope: 'restricted', permissions };
+      const created = expectStatus(await admin.post<One<ApiKey>>('/v1/api_keys', body), 201).body.data;
+      expect(created).toMatchObject({ scope: 'restricted', permissions: [...permissions].sort() });
+      return { ...created, client: account.clientWith('live', created.key ?? '') };
+    };
+
+    test('a restricted key can call the endpoints of its permissions and no others', async () => {
+      for (const permission of permissions) {
+        const { client } = await restricted(permission);
+        for (const [required, method, path] of calls) {
+          const { status } = await client.send(method, path, {});
+          const includes = [required, required.replace(':read', ':write')].includes(permission);
+          expect([permission, method, path, status === 403]).toEqual([permission, method, path, !includes]);
+        }
+      }
+    });
+
+    test('a 403 for a restricted key names the permission that is required', async () => {
+      const { client } = await restricted('events:read', 'deliveries:read');
+      expect((await client.get<ErrorBody>('/v1/requests')).body.error).toEqual({
+        code: 'insufficient_scope',
+        message: 'Permission `requests:read` is required; this key has `deliveries:read`, `events:read`.',
+        status: 403,
+      });
+      expect((await client.post<ErrorBody>('/v1/api_keys', {})).body.error.message).toBe(
+        'Permission `keys:admin` is required; this key has `deliveries:read`, `events:read`.',
+      );
+    });
+
+    test('a rolled restricted key keeps its permissions', async () => {
+      const admin = await account.client('live', 'admin');
+      const { id } = await restricted('webhooks:read');
+      const next = expectStatus(await admin.post<One<ApiKey>>(`/v1/api_keys/${id}/roll`, {}), 201).body.data;
+      expect(next).toMatchObject({ scope: 'restricted', permissions: ['webhooks:read'] });
+      const client = account.clientWith('live', next.key ?? '');
+      expect((await client.get('/v1/webhooks')).status).toBe(200);
+      expect((await client.get('/v1/resources')).status).toBe(403);
+    });
+
+    test('a restricted key needs known permissions, and no other key has any', async () => {
+      const admin = await account.client('live', 'admin');
+      for (const [body, field] of [
+        [{ scope: 'restricted' }, 'permissions'],
+        [{ scope: 'restricted', permissions: [] }, 'permissions'],
+        [{ scope: 'restricted', permissions: ['keys:write'] }, 'permissions.0'],
+        [{ scope: 'restricted', permissions: ['webhooks:read', 'all'] }, 'permissions.1'],
+        [{ scope: 'admin', permissions: ['webhooks:read'] }, 'permissions'],
+      ] as const) {
+        const { error } = expectStatus(
+          await admin.post<ErrorBody>('/v1/api_keys', { name: 'wrong', ...body }),
+          400,
+        ).body;
+        expect(error.details?.map((detail) => detail.field)).toEqual([field]);
+      }
     });
 
     test('a key without the scope gets 403 insufficient_scope with exactly code, message and status', async () => {

@@ -34,7 +34,8 @@ export interface ApiKey {
   id: string;
   type: 'api_key';
   name: string;
-  scope: Scope;
+  scope: Scope | 'restricted';
+  permissions: string[];
   environment: ShownEnvironment;
   hint: string;
   status: 'active' | 'expired' | 'revoked' | 'rolled';

@@ -1,11 +1,4 @@
-import {
-  may,
-  mayChangeRole,
-  type Permission,
-  permissionToCreateKey,
-  type Role as RoleName,
-  roles,
-} from '@rms/base/roles';
+import { may, mayChangeRole, type Permission, type Role as RoleName, roles } from '@rms/base/roles';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { codeOf, type HttpBrowser } from './browser.ts';
 import { type Named, namesOfNothing } from './named.ts';
@@ -36,8 +29,8 @@ export function rolesSuite(given: () => World): void {
     const { workspaceId } = world;
     // Checked by auth: any member may leave, and the scope of the owner's key is admin.
     const byAuth: Record<string, Permission> = {
-      'DELETE /members/{id}': 'members.write',
-      'POST /keys/{id}/roll': permissionToCreateKey('admin'),
+      'DELETE /members/{id}': 'members:write',
+      'POST /keys/{id}/roll': 'keys:admin',
     };
     const permission = byAuth[name] ?? endpoint.access;
     const allowed = roles.filter((role) => may(role, permission as never));

@@ -20,8 +20,7 @@ export const listAuditLog = defineEndpoint({
     'a page can have fewer items than `per_page`, or none, although `links.next` is set, because each request reads ' +
     'at most 10,000 entries.',
   tag: 'Workspace',
-  scope: 'admin',
-  permission: 'audit.read',
+  permission: 'audit:read',
   query: z.strictObject({
     action: text(1, maxFilterLength)
       .optional()

@@ -28,8 +28,7 @@ const listDeliveries = defineEndpoint({
     'Newest first. A page may have fewer items than `per_page`, or none, although others follow: the number of ' +
     'deliveries read for a page is limited. Follow `links.next` until it is null. `links.prev` is always null.',
   tag: 'Deliveries',
-  scope: 'admin',
-  permission: 'deliveries.read',
+  permission: 'deliveries:read',
   query: z.strictObject({
     webhook_id: idFilter('wh').optional(),
     status: z
@@ -79,8 +78,7 @@ const getDelivery = defineEndpoint({
   operationId: 'getDelivery',
   summary: 'Get a delivery with its attempts',
   tag: 'Deliveries',
-  scope: 'admin',
-  permission: 'deliveries.read',
+  permission: 'deliveries:read',
   conditional: true,
   success: { status: 200, description: 'The delivery with all stored attempts.', schema: oneFullDelivery },
   async handle({ context, id, tenant, backend, signal }) {
@@ -103,8 +101,7 @@ const redeliverDelivery = defineEndpoint({
     'Sends the event again, with all retries of the webhook. The next attempt of a pending or retrying delivery starts ' +
     'immediately. If an attempt is in flight, the next one follows if it fails. The webhook must be active.',
   tag: 'Deliveries',
-  scope: 'admin',
-  permission: 'deliveries.send',
+  permission: 'deliveries:write',
   idempotent: true,
   conditional: true,
   success: { status: 202, description: 'The delivery. Its next attempt is due.', schema: oneDelivery },
@@ -128,8 +125,7 @@ const cancelDelivery = defineEndpoint({
     'Ends a pending or retrying delivery; 409 if it has ended. An attempt that is in flight is recorded when it ends; if ' +
     'it succeeds, the delivery is `delivered`. No other attempt follows, unless the delivery is redelivered.',
   tag: 'Deliveries',
-  scope: 'admin',
-  permission: 'deliveries.send',
+  permission: 'deliveries:write',
   idempotent: true,
   conditional: true,
   success: { status: 200, description: 'The canceled delivery.', schema: oneDelivery },

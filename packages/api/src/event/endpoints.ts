@@ -20,8 +20,7 @@ export const listEvents = defineEndpoint({
     'beyond the newest event, the response is 400: that sequence belongs to another environment, or to a time before ' +
     'the database was restored from a backup.',
   tag: 'Events',
-  scope: 'read',
-  permission: 'webhooks.read',
+  permission: 'events:read',
   query: z.strictObject({ after, per_page: pageQuery.per_page }),
   success: { status: 200, description: 'A page of events.', schema: eventList },
   async handle({ context, query, tenant, backend, url, signal }) {
@@ -70,8 +69,7 @@ export const getEvent = defineEndpoint({
   operationId: 'getEvent',
   summary: 'Get an event',
   tag: 'Events',
-  scope: 'read',
-  permission: 'webhooks.read',
+  permission: 'events:read',
   conditional: true,
   success: { status: 200, description: 'The event, as in the feed.', schema: oneEvent },
   async handle({ context, id, tenant, backend, signal }) {

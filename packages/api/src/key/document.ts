@@ -1,11 +1,9 @@
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
-import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { type EnumNames, enumNames } from '@rms/rpc';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { fromKeyGrantMessage } from '@rms/rpc';
 import type { OneObject } from '../single-object.ts';
 import { timeOf } from '../times.ts';
-import type { KeyScope, StatusName } from './schema.ts';
-
-export const scopeMessages: EnumNames<KeyScope, Scope> = enumNames(Scope);
+import type { StatusName } from './schema.ts';
 
 /** Returns the API representation of a key. Only a response that creates a key contains its value. */
 export function keyJson(key: Key, value?: string): string {
@@ -37,7 +35,7 @@ function fieldsOf(key: Key) {
     id: key.id,
     type: 'api_key',
     name: key.name,
-    scope: scopeMessages.toName(key.scope),
+    ...fromKeyGrantMessage(key),
     environment: key.environment === Environment.LIVE ? 'live' : 'sandbox',
     hint: key.hint,
     status: statusOf(key),

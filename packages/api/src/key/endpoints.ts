@@ -1,11 +1,12 @@
 import { KeyStatus } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { toKeyGrantMessage } from '@rms/rpc';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
 import { listOf, listResponse, noTotal, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, oneResponse } from '../single-object.ts';
 import { text } from '../text-schemas.ts';
 import { toDuration, toTimestamp } from '../time-schemas.ts';
-import { keyJson, oneKeyOf, oneNewKeyOf, scopeMessages } from './document.ts';
+import { keyJson, oneKeyOf, oneNewKeyOf } from './document.ts';
 import {
   createKeyBody,
   defaultOverlapSeconds,
@@ -33,8 +34,7 @@ export const listKeys = defineEndpoint({
     'Newest first. With a filter, a page can have fewer items than `per_page`, or none, although `links.next` is ' +
     'set, because each request reads at most 10,000 keys.',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.read',
+  permission: 'keys:read',
   query: z.strictObject({
     status: z.enum(statusNames).optional().describe('Only keys with this status.'),
     name: text(1, 100).optional().describe('Only keys whose name contains this text (case-insensitive).'),
@@ -69,12 +69,11 @@ export const createKey = defineEndpoint({
   operationId: 'createApiKey',
   summary: 'Create an API key',
   description:
-    'The key belongs to the workspace and environment of the request, and its scope is at most the scope of the ' +
-    'calling key. The response contains the value, which is shown only once. If another API key repeats the ' +
+    'The key belongs to the workspace and environment of the request, and has no permission that the calling key ' +
+    'lacks. The response contains the value, which is shown only once. If another API key repeats the ' +
     'Idempotency-Key, its response does not contain the value.',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.admin',
+  permission: 'keys:admin',
   idempotent: true,
   conditional: true,
   body: createKeyBody,
@@ -86,7 +85,7 @@ export const createKey = defineEndpoint({
         workspaceId,
         environment,
         name: body.name,
-        scope: scopeMessages.toValue(body.scope),
+        ...toKeyGrantMessage({ scope: body.scope, permissions: body.permissions ?? [] }),
         allowedIps: body.allowed_ips ?? [],
         idempotencyKey,
         ...(body.expires_at == null ? {} : { expireTime: toTimestamp(body.expires_at) }),
@@ -104,8 +103,7 @@ export const getKey = defineEndpoint({
   operationId: 'getApiKey',
   summary: 'Get an API key',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.read',
+  permission: 'keys:read',
   conditional: true,
   success: { status: 200, description: 'The key with its recent clients, without its value.', schema: oneKey },
   async handle({ context, id, tenant, backend, signal }) {
@@ -127,8 +125,7 @@ export const updateKey = defineEndpoint({
   description:
     'Changes only the fields in the request. The change is effective at every gateway before the response is sent.',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.write',
+  permission: 'keys:write',
   conditional: true,
   body: updateKeyBody,
   success: { status: 200, description: 'The updated key.', schema: oneKey },
@@ -159,12 +156,11 @@ export const rollKey = defineEndpoint({
   operationId: 'rollApiKey',
   summary: 'Roll an API key',
   description:
-    'Creates a key with the same name, scope, allowlist and rate limit. The old key is rejected with ' +
+    'Creates a key with the same name, scope, permissions, allowlist and rate limit. The old key is rejected with ' +
     '`api_key_expired` when the overlap has ended. A key may roll itself. If another API key repeats the ' +
     'Idempotency-Key, its response does not contain the value.',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.admin',
+  permission: 'keys:admin',
   idempotent: true,
   conditional: true,
   optionalBody: true,
@@ -190,8 +186,7 @@ export const revokeKey = defineEndpoint({
     'Every gateway rejects the key when the response is sent. A key may revoke itself. A revoked key remains in the ' +
     'list; revoking it again is not an error.',
   tag: 'API keys',
-  scope: 'admin',
-  permission: 'keys.write',
+  permission: 'keys:write',
   conditional: true,
   success: { status: 204, description: 'The key was revoked.' },
   async handle({ context, id, expectedVersions, tenant, backend }) {

@@ -1,9 +1,8 @@
 import { maxRequestLimit, maxRollOverlapSeconds } from '@rms/base/api-key';
+import { keyPermissions, keyScopes } from '@rms/base/roles';
 import { z } from 'zod';
 import { text } from '../text-schemas.ts';
 import { seconds, shownTime, timeInput } from '../time-schemas.ts';
-
-export type KeyScope = 'read' | 'write' | 'admin';
 
 export const statusNames = ['active', 'expired', 'revoked', 'rolled'] as const;
 export type StatusName = (typeof statusNames)[number];
@@ -12,7 +11,14 @@ const allowedIpsLimit = 100;
 export const defaultOverlapSeconds = 86_400;
 
 const name = text(1, 100).describe('Human-readable name.');
-const scope = z.enum(['read', 'write', 'admin']).describe('Scopes are nested: `read` ⊂ `write` ⊂ `admin`.');
+const scope = z
+  .enum(keyScopes)
+  .describe('`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists.');
+const permissions = z
+  .array(z.enum(keyPermissions))
+  .max(keyPermissions.length)
+  .describe('Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope.')
+  .meta({ examples: [['deliveries:read', 'webhooks:read']] });
 const allowedIps = z
   .array(z.string().max(64))
   .max(allowedIpsLimit)
@@ -31,6 +37,7 @@ export const createKeyBody = z
   .strictObject({
     name,
     scope,
+    permissions: permissions.nullish(),
     expires_at: expiry.optional(),
     allowed_ips: allowedIps.nullish(),
     rate_limit: rateLimit.optional(),
@@ -62,6 +69,7 @@ const fields = {
   type: z.literal('api_key'),
   name,
   scope,
+  permissions,
   environment: z.enum(['live', 'sandbox']),
   hint: z
     .string()

@@ -17,8 +17,7 @@ const createReplay = defineEndpoint({
     'Sends deliveries of a webhook again, oldest first. Pending and retrying ones are attempted immediately, with a full ' +
     'set of retries. With `dry_run`, it only counts them and responds with 200.',
   tag: 'Replays',
-  scope: 'admin',
-  permission: 'deliveries.send',
+  permission: 'deliveries:write',
   idempotent: true,
   conditional: true,
   body: createReplayBody,
@@ -55,8 +54,7 @@ const listReplays = defineEndpoint({
   summary: 'List replays',
   description: 'Newest first.',
   tag: 'Replays',
-  scope: 'admin',
-  permission: 'deliveries.read',
+  permission: 'deliveries:read',
   query: z.strictObject(pageQuery),
   success: { status: 200, description: 'A page of replays.', schema: replayList },
   async handle({ context, query, tenant, backend, url, signal }) {
@@ -81,8 +79,7 @@ const getReplay = defineEndpoint({
   operationId: 'getReplay',
   summary: 'Get a replay with its progress',
   tag: 'Replays',
-  scope: 'admin',
-  permission: 'deliveries.read',
+  permission: 'deliveries:read',
   conditional: true,
   success: { status: 200, description: 'The replay.', schema: oneReplay },
   async handle({ context, id, tenant, backend, signal }) {
@@ -104,8 +101,7 @@ const cancelReplay = defineEndpoint({
   description:
     'Deliveries that the replay has already sent again are not canceled. A replay that has ended stays unchanged.',
   tag: 'Replays',
-  scope: 'admin',
-  permission: 'deliveries.send',
+  permission: 'deliveries:write',
   idempotent: true,
   conditional: true,
   success: { status: 200, description: 'The replay.', schema: oneReplay },

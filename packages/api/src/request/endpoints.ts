@@ -1,7 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { shownText } from '@rms/net/http';
 import { z } from 'zod';
-import { listAuditLog } from '../audit-entry/endpoints.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { oneResponse } from '../single-object.ts';
@@ -31,8 +30,7 @@ const listRequests = defineEndpoint({
     'requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not recorded. A page may have fewer items than `per_page`, or none, although others follow: the number of ' +
     'requests read for a page is limited. Follow `links.next` until it is null.',
   tag: 'Requests',
-  scope: 'admin',
-  permission: 'requests.read',
+  permission: 'requests:read',
   query: z.strictObject({
     method: z.enum(methods).optional(),
     route: text(1, 200).optional().describe('For example `/v1/resources/{id}`.'),
@@ -83,8 +81,7 @@ const getRequest = defineEndpoint({
   description:
     'The requests with an X-Request-ID, their changes and events, and the deliveries of these events, with their attempts.',
   tag: 'Requests',
-  scope: 'admin',
-  permission: 'requests.read',
+  permission: 'requests:read',
   conditional: true,
   success: { status: 200, description: 'The timeline.', schema: oneTimeline },
   async handle({ context, id: requestId, tenant, may, backend, signal }) {
@@ -96,7 +93,7 @@ const getRequest = defineEndpoint({
     };
     if (!wellFormed.test(requestId)) throw unknown();
     const { workspaceId, environment } = tenant;
-    const options = { context: context(), signal: signal(), mayReadAudit: may(listAuditLog) };
+    const options = { context: context(), signal: signal(), mayReadAudit: may('audit:read') };
     const parts = await readTimeline(backend, { workspaceId, environment, requestId }, options);
     if (isUnknown(parts)) throw unknown(parts.leftOut);
     return oneResponse(200, { json: JSON.stringify(timelineDocument(parts)) });

@@ -30,8 +30,7 @@ export const createWebhook = defineEndpoint({
     'The response contains the signing secret, which is shown only once. If another API key repeats the ' +
     'Idempotency-Key, its response does not contain the secret.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.write',
+  permission: 'webhooks:write',
   idempotent: true,
   body: createWebhookBody,
   conditional: true,
@@ -64,8 +63,7 @@ export const getWebhook = defineEndpoint({
   operationId: 'getWebhook',
   summary: 'Get a webhook',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.read',
+  permission: 'webhooks:read',
   conditional: true,
   success: { status: 200, description: 'The webhook, without its secret.', schema: oneWebhook },
   async handle(call) {
@@ -88,8 +86,7 @@ export const listWebhooks = defineEndpoint({
   summary: 'List webhooks',
   description: 'Newest first.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.read',
+  permission: 'webhooks:read',
   query: z.strictObject(pageQuery),
   success: { status: 200, description: 'A page of webhooks.', schema: listOf(webhook).meta({ id: 'WebhookList' }) },
   async handle(call) {
@@ -117,8 +114,7 @@ export const updateWebhook = defineEndpoint({
   summary: 'Update a webhook',
   description: 'Changes only the fields in the request.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.write',
+  permission: 'webhooks:write',
   body: updateWebhookBody,
   conditional: true,
   success: { status: 200, description: 'The updated webhook.', schema: oneWebhook },
@@ -155,8 +151,7 @@ export const deleteWebhook = defineEndpoint({
   summary: 'Delete a webhook',
   description: 'Its pending deliveries end as `failed`.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.write',
+  permission: 'webhooks:write',
   conditional: true,
   success: { status: 204, description: 'The webhook was deleted.' },
   async handle({ context, id, expectedVersions, tenant, backend }) {
@@ -180,8 +175,7 @@ export const rotateSecret = defineEndpoint({
     'secret, which is shown only once. If another API key repeats the Idempotency-Key, its response does not contain ' +
     'the secret.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'webhooks.write',
+  permission: 'webhooks:write',
   idempotent: true,
   optionalBody: true,
   body: z
@@ -232,8 +226,7 @@ export const testWebhook = defineEndpoint({
     'At most 10 tests per minute, workspace and environment. ' +
     'The response can take more than 10 seconds.',
   tag: 'Webhooks',
-  scope: 'admin',
-  permission: 'deliveries.send',
+  permission: 'deliveries:write',
   idempotent: true,
   optionalBody: true,
   body: z

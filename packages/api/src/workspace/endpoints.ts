@@ -43,8 +43,7 @@ export const getWorkspace = defineEndpoint({
   operationId: 'getWorkspace',
   summary: 'Get the workspace',
   tag: 'Workspace',
-  scope: 'admin',
-  permission: 'limits.read',
+  permission: 'workspace:read',
   conditional: true,
   success: {
     status: 200,

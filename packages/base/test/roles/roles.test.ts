@@ -11,17 +11,17 @@ describe('roles', () => {
   });
 
   test('a viewer has no write permissions', () => {
-    expect(permissionsOf('viewer').filter((permission) => !permission.endsWith('.read'))).toEqual([]);
-    expect(may('viewer', 'keys.read')).toBe(false);
-    expect(may('viewer', 'audit.read')).toBe(false);
+    expect(permissionsOf('viewer').filter((permission) => !permission.endsWith(':read'))).toEqual([]);
+    expect(may('viewer', 'keys:read')).toBe(false);
+    expect(may('viewer', 'audit:read')).toBe(false);
   });
 
   test('a developer can change resources but not members', () => {
-    for (const permission of ['resources.write', 'webhooks.write', 'deliveries.send', 'keys.write'] as const) {
+    for (const permission of ['resources:write', 'webhooks:write', 'deliveries:write', 'keys:write'] as const) {
       expect(may('developer', permission)).toBe(true);
     }
-    expect(may('developer', 'members.write')).toBe(false);
-    expect(may('developer', 'alerts.write')).toBe(false);
+    expect(may('developer', 'members:write')).toBe(false);
+    expect(may('developer', 'alerts:write')).toBe(false);
   });
 
   test('a non-member has no permissions', () => {

@@ -56,7 +56,8 @@ async function startIn(
   const { url, launch } = await preparePostgres({
     dataDir: folder.path,
     password: 'test',
-    settings: { max_connections: '300', ...settings },
+    // checkDeliveryTables() reads the times of commits.
+    settings: { max_connections: '300', track_commit_timestamp: 'on', ...settings },
   });
   if (access) putIntoDataFolder(join(folder.path, 'postgres'), access);
   let server: ChildProcess = await launch();

@@ -17,7 +17,7 @@ export async function revokeInvitationsOf(
     role,
   }: { readonly workspaceId: string; readonly userId: string; readonly role: Role | undefined },
 ): Promise<NewAuditEntry[]> {
-  const ended = roles.filter((to) => !may(role, 'members.write') || !mayChangeRole(role, undefined, to));
+  const ended = roles.filter((to) => !may(role, 'members:write') || !mayChangeRole(role, undefined, to));
   const invitations = await deleteInvitationsIn(tx, workspaceId, userId, ended);
   return invitations.map((invitation) => invitationEnded('revoked', invitation));
 }

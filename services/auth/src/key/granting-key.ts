@@ -1,15 +1,13 @@
 import { RmsError } from '@rms/base/errors';
-import { may, permissionToCreateKey } from '@rms/base/roles';
+import { keyMay, may, permissions, permissionsToCreateKey } from '@rms/base/roles';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import { type RpcContext, userOfActor } from '@rms/rpc';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
 import { roleOf } from '../member/member-queries.ts';
-import { type KeyScope, type StoredKey, verdictFor } from './key.ts';
+import { type StoredKey, verdictFor } from './key.ts';
 import { creatorOfKey, type KeyRef } from './key-queries.ts';
-
-const rank: Readonly<Record<KeyScope, number>> = { read: 1, write: 2, admin: 3 };
 
 /** Returns the API key that makes a call; empty for users and operators. */
 export function grantingKey({ actor, principal }: Pick<RpcContext, 'actor' | 'principal'>): KeyRef[] {
@@ -20,8 +18,8 @@ export function grantingKey({ actor, principal }: Pick<RpcContext, 'actor' | 'pr
 
 /**
  * Checks that the caller may create a key. An API key must be valid, belong to the same workspace and environment, and
- * have at least the scope of the new key. The role of a user must permit keys of that scope. Throws `invalid_api_key`,
- * `api_key_expired`, `insufficient_scope` or `insufficient_role`. Does nothing for operators.
+ * have every permission of the new key. So must the role of a user. Throws `invalid_api_key`, `api_key_expired`,
+ * `insufficient_scope` or `insufficient_role`. Does nothing for operators.
  * @param locked keys that the transaction has locked, among them the granting key, so that a key that is being revoked
  *   does not create another one afterwards
  */
@@ -29,20 +27,24 @@ export async function checkGrant(
   tx: Queryable,
   context: Pick<RpcContext, 'actor' | 'principal'>,
   locked: readonly StoredKey[],
-  created: Pick<StoredKey, 'workspaceId' | 'environment' | 'scope'>,
+  created: Pick<StoredKey, 'workspaceId' | 'environment' | 'scope' | 'permissions'>,
   now: Date,
 ): Promise<void> {
   if (userOfActor(context.actor) !== undefined) {
     const acting = await actingIn(tx, created.workspaceId, context.actor);
-    requirePermission(acting, permissionToCreateKey(created.scope));
+    for (const permission of permissionsToCreateKey(created)) requirePermission(acting, permission);
   }
   for (const { id } of grantingKey(context)) {
     const key = locked.find((one) => one.id === id);
     const verdict = key ? verdictFor(key, created.environment, now) : 'invalid';
     if (!key || verdict === 'invalid' || key.workspaceId !== created.workspaceId) throw new RmsError('invalid_api_key');
     if (verdict === 'expired') throw new RmsError('api_key_expired');
-    if (rank[key.scope] < rank[created.scope]) {
-      const message = `A key with scope \`${key.scope}\` cannot create a key with scope \`${created.scope}\`.`;
+    const missing = permissions.find((permission) => keyMay(created, permission) && !keyMay(key, permission));
+    if (missing) {
+      const message =
+        created.scope === 'restricted'
+          ? `A key without the permission \`${missing}\` cannot create a key that has it.`
+          : `A key with scope \`${key.scope}\` cannot create a key with scope \`${created.scope}\`.`;
       throw new RmsError('insufficient_scope', { message });
     }
   }
@@ -60,7 +62,7 @@ export async function mayReadUserEntries(
   for (const key of grantingKey(context)) {
     const creator = await creatorOfKey(db, key);
     const userId = userOfActor(creator);
-    if (userId !== undefined) return may(await roleOf(db, key.workspaceId, userId), 'audit.read');
+    if (userId !== undefined) return may(await roleOf(db, key.workspaceId, userId), 'audit:read');
     return creator === 'system' || creator.startsWith('operator:');
   }
   return true;

@@ -9,6 +9,7 @@ const fields: AuditedFields<StoredKey> = {
   hint: 'omitted',
   name: 'shown',
   scope: 'shown',
+  permissions: 'shown',
   allowedIps: 'shown',
   createdAt: 'omitted',
   expiresAt: 'shown',

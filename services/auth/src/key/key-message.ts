@@ -1,15 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/base/errors';
+import { type FieldViolation, RmsError } from '@rms/base/errors';
+import { type KeyGrant, keyPermissions } from '@rms/base/roles';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
-import { Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { type EnumNames, enumNames } from '@rms/rpc';
+import { fromKeyGrantMessage, type KeyGrantMessage, toKeyGrantMessage } from '@rms/rpc';
 import { readCreatorNames } from './creator-queries.ts';
-import type { KeyScope, StoredKey } from './key.ts';
+import type { StoredKey } from './key.ts';
 import { type KeyRefusal, readRefusals } from './refusal-queries.ts';
 import { type KeyUse, readUses } from './use-queries.ts';
-
-const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
 /** What clients of a key have done, and the name of its creator. */
 export interface KeyActivity {
@@ -35,7 +33,7 @@ export function toKeyMessage(key: StoredKey, { uses = [], refusal, creatorName =
     id: key.id,
     workspaceId: key.workspaceId,
     environment: toEnvironmentMessage(key.environment),
-    scope: toScopeMessage(key.scope),
+    ...toKeyGrantMessage(key),
     name: key.name,
     hint: key.hint,
     createTime: timestampFromDate(key.createdAt),
@@ -60,12 +58,17 @@ export function toKeyMessage(key: StoredKey, { uses = [], refusal, creatorName =
   };
 }
 
-export function toScopeMessage(scope: KeyScope): Scope {
-  return scopes.toValue(scope);
-}
-
-export function fromScopeMessage(scope: Scope): KeyScope {
-  const name = scopes.toName(scope);
-  if (name) return name;
-  throw new RmsError('invalid_request', { details: [{ field: 'scope', message: 'must be read, write or admin' }] });
+/** Returns the scope and permissions of a new key. Throws `invalid_request` for an unknown or missing one. */
+export function checkedGrantOf({ scope, permissions }: KeyGrantMessage): KeyGrant {
+  const grant = fromKeyGrantMessage({ scope, permissions });
+  const known: readonly string[] = keyPermissions;
+  const details: FieldViolation[] = permissions.flatMap((name, i) =>
+    known.includes(name) ? [] : { field: `permissions.${i}`, message: `must be one of ${known.join(', ')}` },
+  );
+  if (grant.scope !== 'restricted' && permissions.length > 0)
+    details.push({ field: 'permissions', message: 'only a restricted key has permissions' });
+  if (grant.scope === 'restricted' && permissions.length === 0)
+    details.push({ field: 'permissions', message: 'a restricted key needs at least one permission' });
+  if (details.length > 0) throw new RmsError('invalid_request', { details });
+  return { ...grant, permissions: [...new Set(grant.permissions)].sort() };
 }

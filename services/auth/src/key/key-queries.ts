@@ -1,8 +1,9 @@
+import type { KeyPermission, KeyScope } from '@rms/base/roles';
 import type { Environment, TenantScope } from '@rms/base/tenant';
 import type { PageStart, Queryable } from '@rms/postgres/db';
 import type { PlanLimits } from '../plan/plan.ts';
 import { optionalNumber, type PlanColumns, planColumns, toPlanLimits } from '../plan/plan-queries.ts';
-import type { KeyScope, KeyStatus, StoredKey } from './key.ts';
+import type { KeyStatus, StoredKey } from './key.ts';
 
 export interface KeyRow {
   workspace_id: string;
@@ -12,6 +13,7 @@ export interface KeyRow {
   hint: string;
   name: string;
   scope: KeyScope;
+  permissions: KeyPermission[];
   allowed_ips: string[];
   created_at: Date;
   expires_at: Date | null;
@@ -23,17 +25,17 @@ export interface KeyRow {
   rate_limit_requests: string | null;
 }
 
-export const columns = `workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at, revoked_at,
-  rolled_at, replaced_by_id, created_by, version, rate_limit_requests`;
+export const columns = `workspace_id, environment, id, hash, hint, name, scope, permissions, allowed_ips, created_at,
+  expires_at, revoked_at, rolled_at, replaced_by_id, created_by, version, rate_limit_requests`;
 
 /** Condition of a valid key; see `verdictFor`. The index keys_by_end finds the valid keys of a workspace. */
 export const isValid = "revoked_at is null and coalesce(least(expires_at, rolled_at), 'infinity') > now()";
 
 export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
   await db.query(
-    `insert into auth.keys (workspace_id, environment, id, hash, hint, name, scope, allowed_ips, created_at, expires_at,
-                            created_by, rate_limit_requests)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    `insert into auth.keys (workspace_id, environment, id, hash, hint, name, scope, permissions, allowed_ips,
+                            created_at, expires_at, created_by, rate_limit_requests)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       key.workspaceId,
       key.environment,
@@ -42,6 +44,7 @@ export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
       key.hint,
       key.name,
       key.scope,
+      key.permissions,
       key.allowedIps,
       key.createdAt,
       key.expiresAt,
@@ -205,6 +208,7 @@ export function toKey(row: KeyRow): StoredKey {
     hint: row.hint,
     name: row.name,
     scope: row.scope,
+    permissions: row.permissions,
     allowedIps: row.allowed_ips,
     createdAt: row.created_at,
     expiresAt: row.expires_at ?? undefined,

@@ -2,19 +2,17 @@ import { generateApiKey, hashOfApiKey, hintOfApiKey } from '@rms/base/api-key';
 import { normalizeCidr } from '@rms/base/cidr';
 import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { newId } from '@rms/base/ids';
+import type { KeyGrant } from '@rms/base/roles';
 import type { Environment, Tenant } from '@rms/base/tenant';
 import { nameViolations } from '../name.ts';
 import { limitViolations } from '../plan/plan.ts';
 
-export type KeyScope = 'read' | 'write' | 'admin';
-
 /** An API key as stored. */
-export interface StoredKey extends Tenant {
+export interface StoredKey extends Tenant, KeyGrant {
   readonly id: string;
   readonly hash: Buffer;
   readonly hint: string;
   readonly name: string;
-  readonly scope: KeyScope;
   /** Normalized CIDRs. If empty, all addresses are allowed. */
   readonly allowedIps: readonly string[];
   readonly createdAt: Date;
@@ -47,12 +45,13 @@ const allowedIpsLimit = 100;
 const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
 /** Creates a key and its value. Only the hash of the value is stored. */
-export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'environment' | 'scope' | 'createdBy'>): {
+export function makeKey(input: KeyInput & KeyGrant & Pick<StoredKey, 'workspaceId' | 'environment' | 'createdBy'>): {
   key: StoredKey;
   value: string;
 } {
   const value = generateApiKey(input.environment);
-  const { workspaceId, environment, scope, name, allowedIps, expiresAt, rateLimitRequests, createdBy } = input;
+  const { workspaceId, environment, scope, permissions, name, allowedIps, expiresAt, rateLimitRequests, createdBy } =
+    input;
   const key: StoredKey = {
     workspaceId,
     environment,
@@ -61,6 +60,7 @@ export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'envir
     hint: hintOfApiKey(value),
     name,
     scope,
+    permissions,
     allowedIps,
     createdAt: new Date(),
     expiresAt,

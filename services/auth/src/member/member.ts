@@ -60,7 +60,7 @@ export function checkRoleChange(
   const from = members.find((member) => member.userId === userId)?.role;
   const isLeaving = acting !== 'operator' && acting.userId === userId && to === undefined && acting.role !== undefined;
   // A caller who may not list members must not learn who is a member.
-  if (!isLeaving) requirePermission(acting, 'members.write');
+  if (!isLeaving) requirePermission(acting, 'members:write');
   if (from === undefined) {
     throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
   }

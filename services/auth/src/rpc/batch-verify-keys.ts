@@ -1,9 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Environment, fromEnvironmentMessage } from '@rms/base/tenant';
 import { type KeysService, KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { type Handlers, toKeyGrantMessage } from '@rms/rpc';
 import { endOfKey, type StoredKey, verdictFor } from '../key/key.ts';
-import { toScopeMessage } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
 import { addRefusals, type ReportedRefusal } from '../key/refusal-queries.ts';
 import { toLimitsMessage } from '../plan/plan-message.ts';
@@ -47,7 +46,7 @@ export function batchVerifyKeys({ pool, metrics, log }: HandlerParts): Handlers<
       const end = endOfKey(key);
       return {
         verdict: KeyVerdict.VALID,
-        principal: { workspaceId: key.workspaceId, environment, keyId: key.id, scope: toScopeMessage(key.scope) },
+        principal: { workspaceId: key.workspaceId, environment, keyId: key.id, ...toKeyGrantMessage(key) },
         allowedIps: [...key.allowedIps],
         keyName: key.name,
         version: BigInt(key.version),

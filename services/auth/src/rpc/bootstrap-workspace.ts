@@ -27,6 +27,7 @@ export function bootstrapWorkspace({ pool }: HandlerParts): Handlers<typeof Work
           environment,
           name: 'first key',
           scope: 'admin',
+          permissions: [],
           allowedIps: [],
           expiresAt: undefined,
           rateLimitRequests: undefined,

@@ -30,7 +30,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
   const { pool, time, box, throttle, maxInvitations, log } = parts;
   return async ({ workspaceId, email, role: roleMessage, returnToken }, context) => {
     const acting = await actingIn(pool, workspaceId, context.actor);
-    requirePermission(acting, 'members.write');
+    requirePermission(acting, 'members:write');
     const address = checkEmail(email);
     const role = fromRoleMessage(roleMessage);
     requireRoleChange(acting, undefined, role);
@@ -46,7 +46,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       if (acting !== 'operator') {
         // Removing or demoting the inviter revokes their invitations. The lock ensures that this one is included.
         const role = await lockRoleOf(tx, workspaceId, acting.userId);
-        requirePermission({ ...acting, role }, 'members.write');
+        requirePermission({ ...acting, role }, 'members:write');
         requireRoleChange({ ...acting, role }, undefined, created.role);
       }
       const user = await findUserByEmail(tx, address.emailKey);

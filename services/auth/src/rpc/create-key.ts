@@ -7,7 +7,7 @@ import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
-import { fromScopeMessage, toKeyMessage } from '../key/key-message.ts';
+import { checkedGrantOf, toKeyMessage } from '../key/key-message.ts';
 import { insertKey, lockKeys } from '../key/key-queries.ts';
 import { optional } from '../plan/plan-message.ts';
 import type { HandlerParts } from './handler.ts';
@@ -31,17 +31,17 @@ export function createKey({
       },
       now,
     );
-    const scope = fromScopeMessage(request.scope);
+    const grant = checkedGrantOf(request);
     const environment = fromEnvironmentMessage(request.environment);
     const actor = actorOf(context);
     const idempotent = {
       tenant: () => ({ workspaceId, environment }),
       operation: 'create key',
       key: request.idempotencyKey,
-      content: [scope, { ...input, allowedIps: [...input.allowedIps].sort() }],
+      content: [grant, { ...input, allowedIps: [...input.allowedIps].sort() }],
     };
     const { response, replayed } = await idempotency.once(idempotent, CreateKeyResponseSchema, async (tx) => {
-      const { key, value } = makeKey({ ...input, workspaceId, environment, scope, createdBy: actor });
+      const { key, value } = makeKey({ ...input, ...grant, workspaceId, environment, createdBy: actor });
       await checkKeyLimit(tx, workspaceId, maxKeys);
       await countNewKey(tx, throttle, workspaceId, context);
       await checkGrant(tx, context, await lockKeys(tx, grantingKey(context)), key, now);
@@ -50,7 +50,7 @@ export function createKey({
       return { key: toKeyMessage(key), keyValue: value, createdBy: actor };
     });
     const { key, keyValue, createdBy } = response;
-    if (!replayed) log.info({ workspace_id: workspaceId, environment, key_id: key?.id, scope }, 'key created');
+    if (!replayed) log.info({ workspace_id: workspaceId, environment, key_id: key?.id, ...grant }, 'key created');
     // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
     return { key, keyValue: createdBy === actor ? keyValue : '', replayed };
   };

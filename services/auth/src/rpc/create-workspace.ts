@@ -21,9 +21,9 @@ export function createWorkspace({ pool, log }: HandlerParts): Handlers<typeof Wo
     await inTransaction(pool, async (tx) => {
       if (userId !== undefined) {
         const memberships = await membershipsOf(tx, [userId]);
-        const mayCreate = memberships.some(({ role }) => may(role, 'workspaces.create'));
+        const mayCreate = memberships.some(({ role }) => may(role, 'workspaces:create'));
         if (userId !== ownerUserId || !mayCreate) {
-          const message = `The role ${leastRoleFor('workspaces.create')} in a workspace is required, and you must become the owner.`;
+          const message = `The role ${leastRoleFor('workspaces:create')} in a workspace is required, and you must become the owner.`;
           throw new RmsError('insufficient_role', { message });
         }
       }

@@ -14,7 +14,7 @@ import type { HandlerParts } from './handler.ts';
 
 export function getWorkspace({ pool }: HandlerParts): Handlers<typeof WorkspacesService>['getWorkspace'] {
   return async ({ workspaceId }, { actor }) => {
-    requirePermission(await actingIn(pool, workspaceId, actor), 'limits.read');
+    requirePermission(await actingIn(pool, workspaceId, actor), 'workspace:read');
     const { workspace, plan } = found(await findWorkspaceAndPlan(pool, workspaceId), 'workspace', workspaceId);
     return { workspace: toWorkspaceMessage(workspace), ...(plan ? { plan: toPlanMessage(plan) } : {}) };
   };

@@ -16,7 +16,7 @@ const maxTargets = 1_000;
 /**
  * Returns a page of audit entries. A page can be short or empty if few entries match the filter, because the number of
  * entries that it reads is bounded. The next page continues after the last entry that was read. To API keys that a user
- * without the permission `audit.read` created, it returns only entries of their environment.
+ * without the permission `audit:read` created, it returns only entries of their environment.
  */
 export function listAuditEntries({
   pool,

@@ -10,7 +10,7 @@ import type { HandlerParts } from './handler.ts';
 
 export function listInvitations({ pool }: HandlerParts): Handlers<typeof InvitationsService>['listInvitations'] {
   return async ({ workspaceId }, { actor }) => {
-    requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
+    requirePermission(await actingIn(pool, workspaceId, actor), 'members:read');
     return { invitations: (await readInvitations(pool, workspaceId)).map(toInvitationMessage) };
   };
 }

@@ -8,7 +8,7 @@ import type { HandlerParts } from './handler.ts';
 
 export function listMembers({ pool }: HandlerParts): Handlers<typeof MembersService>['listMembers'] {
   return async ({ workspaceId }, { actor }) => {
-    requirePermission(await actingIn(pool, workspaceId, actor), 'members.read');
+    requirePermission(await actingIn(pool, workspaceId, actor), 'members:read');
     return { members: (await readMembers(pool, workspaceId)).map(toMemberMessage) };
   };
 }

@@ -23,7 +23,7 @@ export function removeMember(parts: HandlerParts): Handlers<typeof MembersServic
       const members = await lockMembers(tx, workspaceId);
       const acting = actingAmong(members, context.actor);
       checkRoleChange(members, acting, userId, undefined);
-      if (revokeKeys) requirePermission(acting, 'keys.write');
+      if (revokeKeys) requirePermission(acting, 'keys:write');
       const { email, role } = found(
         members.find((one) => one.userId === userId),
         'member',

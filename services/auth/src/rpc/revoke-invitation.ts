@@ -13,7 +13,7 @@ export function revokeInvitation({ pool, log }: HandlerParts): Handlers<typeof I
   return async ({ workspaceId, id }, context) => {
     await inTransaction(pool, async (tx) => {
       const acting = await actingIn(tx, workspaceId, context.actor);
-      requirePermission(acting, 'members.write');
+      requirePermission(acting, 'members:write');
       const invitation = found(await deleteInvitation(tx, workspaceId, id), 'invitation', id);
       requireRoleChange(acting, invitation.role, undefined);
       await appendAudit(tx, context, [invitationEnded('revoked', invitation)]);

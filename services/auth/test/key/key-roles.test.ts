@@ -36,6 +36,25 @@ describe('Keys and the role of their creator', () => {
     }
   });
 
+  test.each([
+    ['viewer', Role.VIEWER, []],
+    ['developer', Role.DEVELOPER, ['deliveries:write', 'keys:read']],
+    ['admin', Role.ADMIN, ['deliveries:write', 'keys:read', 'audit:read']],
+  ])(
+    'a user with the role %s creates only restricted keys with permissions of the role',
+    async (_, role, permitted) => {
+      const user = await auth.newUser({ role, workspaceId });
+      for (const permission of ['deliveries:write', 'keys:read', 'audit:read']) {
+        const request = { workspaceId, environment, permissions: [permission], name: 'restricted' };
+        const outcome = await auth.keys.createKey(request, as(user)).then(
+          ({ key }) => key?.permissions.join(),
+          ({ code }) => code,
+        );
+        expect(outcome).toBe(permitted.includes(permission) ? permission : 'insufficient_role');
+      }
+    },
+  );
+
   const newAdminKey = async (context?: { context: object }) => {
     const request = { workspaceId, environment, scope: Scope.ADMIN, name: 'admin' };
     const { key } = await auth.keys.createKey(request, context);

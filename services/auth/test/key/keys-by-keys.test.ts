@@ -34,6 +34,18 @@ describe('API keys managed by an API key', () => {
     expect(key).toMatchObject({ scope: Scope.WRITE, createdBy: `key:${as.context.principal.keyId}` });
   });
 
+  test('a key cannot create a restricted key with a permission that it lacks', async () => {
+    const { tenant, as } = await caller(Scope.WRITE);
+    const restricted = (...permissions: string[]) =>
+      auth.keys.createKey(asked(tenant, { scope: Scope.UNSPECIFIED, permissions }), as);
+    await expect(restricted('resources:write', 'webhooks:read')).rejects.toMatchObject({
+      code: 'insufficient_scope',
+      message: 'A key without the permission `webhooks:read` cannot create a key that has it.',
+    });
+    const { key } = await restricted('resources:write', 'events:read', 'resources:write');
+    expect(key).toMatchObject({ scope: Scope.UNSPECIFIED, permissions: ['events:read', 'resources:write'] });
+  });
+
   test('a key cannot roll a key with more than its own scope', async () => {
     const { tenant, as, workspaceId } = await caller(Scope.WRITE);
     const admin = await auth.newKey({ scope: Scope.ADMIN, workspaceId });

@@ -13,7 +13,7 @@ export type KeyState = 'active' | 'rolled' | 'ended' | 'expired' | 'revoked';
 export interface KeyDocument {
   readonly id: string;
   readonly name: string;
-  readonly scope: ScopeName;
+  readonly scope: ScopeName | 'restricted';
   readonly hint: string;
   readonly state: KeyState;
   readonly created_at: string | null;
@@ -51,7 +51,7 @@ export function keyDocument(key: Key, nowMs = Date.now()): KeyDocument {
   const document = {
     id: key.id,
     name: key.name,
-    scope: scopes.toName(key.scope) ?? 'read',
+    scope: scopes.toName(key.scope) ?? ('restricted' as const),
     hint: key.hint,
     created_at: timeOf(key.createTime),
     created_by: key.createdBy || null,

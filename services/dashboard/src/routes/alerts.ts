@@ -15,7 +15,7 @@ const address = z.string().max(254);
 const maxAddresses = 20;
 
 export const listRules = tenantEndpoint({
-  access: 'alerts.read',
+  access: 'alerts:read',
   method: 'get',
   path: '/alerts/rules',
   async handle({ backend, tenant, context, signal }) {
@@ -26,7 +26,7 @@ export const listRules = tenantEndpoint({
 
 /** Changes the given fields of a rule. */
 export const updateRule = tenantEndpoint({
-  access: 'alerts.write',
+  access: 'alerts:write',
   method: 'patch',
   path: '/alerts/rules/{id}',
   body: z
@@ -63,7 +63,7 @@ export const updateRule = tenantEndpoint({
 
 /** Sends a test email to the recipients of a rule. */
 export const testRule = tenantEndpoint({
-  access: 'alerts.write',
+  access: 'alerts:write',
   method: 'post',
   path: '/alerts/rules/{id}/test',
   async handle({ backend, tenant, param, context }) {
@@ -74,7 +74,7 @@ export const testRule = tenantEndpoint({
 
 /** Returns how many emails of the workspace wait because the SMTP server rejects them, and why. */
 export const getEmailStatus = tenantEndpoint({
-  access: 'alerts.write',
+  access: 'alerts:write',
   method: 'get',
   path: '/email-status',
   async handle({ backend, tenant: { workspaceId }, context, signal }) {
@@ -85,7 +85,7 @@ export const getEmailStatus = tenantEndpoint({
 
 /** Lists incidents, newest first. */
 export const listIncidents = tenantEndpoint({
-  access: 'alerts.read',
+  access: 'alerts:read',
   method: 'get',
   path: '/alerts/incidents',
   query: z.strictObject({ state: z.enum(['open']).optional(), cursor: z.string().max(2_000).optional() }),

@@ -6,7 +6,7 @@ import { present } from './find-key.ts';
 
 /** Creates a key. Only this response contains its value. */
 export const createKey = tenantEndpoint({
-  access: 'keys.write',
+  access: 'keys:write',
   method: 'post',
   path: '/keys',
   body: z.strictObject({

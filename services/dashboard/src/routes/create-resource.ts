@@ -5,7 +5,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { metadataBody, resourceOf } from './resource-parts.ts';
 
 export const createResource = tenantEndpoint({
-  access: 'resources.write',
+  access: 'resources:write',
   method: 'post',
   path: '/resources',
   body: z.strictObject({

@@ -5,7 +5,7 @@ import { presentWebhook, rateLimitBody, toRateLimit, webhookBody } from './webho
 
 /** Creates a webhook. Only this response contains its secret. */
 export const createWebhook = tenantEndpoint({
-  access: 'webhooks.write',
+  access: 'webhooks:write',
   method: 'post',
   path: '/webhooks',
   body: z.strictObject({

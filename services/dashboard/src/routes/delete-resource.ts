@@ -2,7 +2,7 @@ import { fromStatusMessage } from '@rms/rpc';
 import { tenantEndpoint } from './endpoint.ts';
 
 export const deleteResource = tenantEndpoint({
-  access: 'resources.write',
+  access: 'resources:write',
   method: 'delete',
   path: '/resources/{id}',
   async handle({ backend, param, context }) {

@@ -1,7 +1,7 @@
 import { tenantEndpoint } from './endpoint.ts';
 
 export const deleteWebhook = tenantEndpoint({
-  access: 'webhooks.write',
+  access: 'webhooks:write',
   method: 'delete',
   path: '/webhooks/{id}',
   async handle({ backend, tenant, param, context }) {

@@ -3,7 +3,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { findKey } from './find-key.ts';
 
 export const getKey = tenantEndpoint({
-  access: 'keys.read',
+  access: 'keys:read',
   method: 'get',
   path: '/keys/{id}',
   async handle(call) {

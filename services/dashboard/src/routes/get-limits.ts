@@ -6,7 +6,7 @@ import { tenantEndpoint } from './endpoint.ts';
  * installation apply.
  */
 export const getLimits = tenantEndpoint({
-  access: 'limits.read',
+  access: 'workspace:read',
   method: 'get',
   path: '/limits',
   async handle({ backend, tenant: { workspaceId }, config, context, signal }): Promise<LimitsDocument> {

@@ -3,7 +3,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { resourceOf } from './resource-parts.ts';
 
 export const getResource = tenantEndpoint({
-  access: 'resources.read',
+  access: 'resources:read',
   method: 'get',
   path: '/resources/{id}',
   async handle({ backend, param, context, signal }) {

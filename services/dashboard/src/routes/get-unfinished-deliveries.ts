@@ -3,7 +3,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Returns the number of deliveries that have not ended. */
 export const getUnfinishedDeliveries = tenantEndpoint({
-  access: 'overview.read',
+  access: 'metrics:read',
   method: 'get',
   path: '/unfinished-deliveries',
   async handle({ backend, tenant, context, signal }): Promise<UnfinishedDocument> {

@@ -10,7 +10,7 @@ const spans: EnumNames<SpanName, UsageSpan> = enumNames(UsageSpan);
 
 /** Returns the last hour by minute, the last day by hour, or the last month by day. */
 export const getUsage = tenantEndpoint({
-  access: 'overview.read',
+  access: 'metrics:read',
   method: 'get',
   path: '/usage',
   query: z.strictObject({ span: z.enum(spanNames).optional(), webhook: z.string().max(100).optional() }),

@@ -3,7 +3,7 @@ import { webhookHealthDocument } from '../documents/webhook-health.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 export const getWebhookHealth = tenantEndpoint({
-  access: 'webhooks.read',
+  access: 'webhooks:read',
   method: 'get',
   path: '/webhooks/{id}/health',
   async handle({ backend, tenant, param, context, signal }) {

@@ -3,7 +3,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { presentWebhook } from './webhook-parts.ts';
 
 export const getWebhook = tenantEndpoint({
-  access: 'webhooks.read',
+  access: 'webhooks:read',
   method: 'get',
   path: '/webhooks/{id}',
   async handle({ backend, tenant, param, context, signal }) {

@@ -7,7 +7,7 @@ import { existingTargets } from './existing-targets.ts';
 
 /** Lists the audit log of the workspace, newest first. Entries name their environment. */
 export const listAuditEntries = tenantEndpoint({
-  access: 'audit.read',
+  access: 'audit:read',
   method: 'get',
   path: '/audit',
   query: z.strictObject({

@@ -4,7 +4,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists a page of keys, newest first. */
 export const listKeys = tenantEndpoint({
-  access: 'keys.read',
+  access: 'keys:read',
   method: 'get',
   path: '/keys',
   query: z.strictObject({

@@ -6,7 +6,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists the valid keys that a member created, in both environments, newest first: at most 100. */
 export const listMemberKeys = tenantEndpoint({
-  access: 'keys.read',
+  access: 'keys:read',
   method: 'get',
   path: '/members/{id}/keys',
   async handle({ backend, tenant: { workspaceId }, param, context, signal }) {

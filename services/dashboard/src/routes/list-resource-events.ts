@@ -6,7 +6,7 @@ const pageSize = 20;
 
 /** Lists the events of a resource, newest first, even if the resource has been deleted. */
 export const listResourceEvents = tenantEndpoint({
-  access: 'resources.read',
+  access: 'resources:read',
   method: 'get',
   path: '/resources/{id}/events',
   query: z.strictObject({ cursor: z.string().max(2_000).optional() }),

@@ -6,7 +6,7 @@ import { tenantEndpoint } from './endpoint.ts';
 const sorts = ['-created_at', 'created_at', '-updated_at', 'updated_at', 'name', '-name'] as const;
 
 export const listResources = tenantEndpoint({
-  access: 'resources.read',
+  access: 'resources:read',
   method: 'get',
   path: '/resources',
   query: z.strictObject({

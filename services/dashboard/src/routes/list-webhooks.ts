@@ -5,7 +5,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists webhooks, newest first. */
 export const listWebhooks = tenantEndpoint({
-  access: 'webhooks.read',
+  access: 'webhooks:read',
   method: 'get',
   path: '/webhooks',
   query: z.strictObject({

@@ -3,7 +3,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Redelivers the selected deliveries. A failed redelivery does not affect the others. */
 export const redeliverSelected = tenantEndpoint({
-  access: 'deliveries.send',
+  access: 'deliveries:write',
   method: 'post',
   path: '/deliveries/redeliver',
   body: z.strictObject({ ids: z.array(z.string().max(100)).min(1).max(100) }),

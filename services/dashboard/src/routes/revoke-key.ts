@@ -4,7 +4,7 @@ import { findKey, present } from './find-key.ts';
 
 /** Revokes a key. Responds once every gateway rejects the key. */
 export const revokeKey = tenantEndpoint({
-  access: 'keys.write',
+  access: 'keys:write',
   method: 'post',
   path: '/keys/{id}/revoke',
   async handle(call) {

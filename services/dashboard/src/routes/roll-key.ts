@@ -6,7 +6,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { findKey, present } from './find-key.ts';
 
 export const rollKey = tenantEndpoint({
-  access: 'keys.write',
+  access: 'keys:write',
   method: 'post',
   path: '/keys/{id}/roll',
   body: z.strictObject({ overlap_seconds: z.int().min(0).max(maxRollOverlapSeconds) }),

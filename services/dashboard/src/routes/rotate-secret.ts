@@ -5,7 +5,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { presentWebhook } from './webhook-parts.ts';
 
 export const rotateSecret = tenantEndpoint({
-  access: 'webhooks.write',
+  access: 'webhooks:write',
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
   body: z.strictObject({

@@ -17,7 +17,7 @@ const checkEveryMs = 10_000;
  * The ID of an event is the position to resume from (Last-Event-ID).
  */
 export const tailDeliveries = tenantEndpoint({
-  access: 'deliveries.read',
+  access: 'deliveries:read',
   method: 'get',
   path: '/deliveries/tail',
   async handle({ backend, tenant, tails, context, signedIn, request, response, checkAgain }) {

@@ -7,7 +7,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists the members. Memberships belong to the workspace, not to an environment. auth checks who may change whom. */
 export const listMembers = tenantEndpoint({
-  access: 'members.read',
+  access: 'members:read',
   method: 'get',
   path: '/members',
   async handle({ backend, tenant: { workspaceId }, context, signal }) {
@@ -17,7 +17,7 @@ export const listMembers = tenantEndpoint({
 });
 
 export const updateMember = tenantEndpoint({
-  access: 'members.write',
+  access: 'members:write',
   method: 'patch',
   path: '/members/{id}',
   body: z.strictObject({ role: z.enum(roles) }),
@@ -36,7 +36,7 @@ export const updateMember = tenantEndpoint({
  * because members may remove themselves; auth rejects everything else.
  */
 export const removeMember = tenantEndpoint({
-  access: 'members.read',
+  access: 'members:read',
   method: 'delete',
   path: '/members/{id}',
   query: z.strictObject({ revoke_keys: z.enum(['true', 'false']).default('false') }),
@@ -48,7 +48,7 @@ export const removeMember = tenantEndpoint({
 });
 
 export const listInvitations = tenantEndpoint({
-  access: 'members.write',
+  access: 'members:write',
   method: 'get',
   path: '/invitations',
   async handle({ backend, tenant: { workspaceId }, context, signal }) {
@@ -62,7 +62,7 @@ export const listInvitations = tenantEndpoint({
  * invited address receives the link, so that accepting the invitation verifies the address.
  */
 export const createInvitation = tenantEndpoint({
-  access: 'members.write',
+  access: 'members:write',
   method: 'post',
   path: '/invitations',
   body: z.strictObject({ email: z.string().max(254), role: z.enum(roles) }),
@@ -78,7 +78,7 @@ export const createInvitation = tenantEndpoint({
 });
 
 export const revokeInvitation = tenantEndpoint({
-  access: 'members.write',
+  access: 'members:write',
   method: 'delete',
   path: '/invitations/{id}',
   async handle({ backend, tenant: { workspaceId }, param, context }) {

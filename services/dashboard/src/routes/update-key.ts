@@ -4,7 +4,7 @@ import { tenantEndpoint } from './endpoint.ts';
 import { findKey, present } from './find-key.ts';
 
 export const updateKey = tenantEndpoint({
-  access: 'keys.write',
+  access: 'keys:write',
   method: 'patch',
   path: '/keys/{id}',
   body: z.strictObject({

@@ -5,7 +5,7 @@ import { metadataBody, resourceOf } from './resource-parts.ts';
 
 /** Changes the given fields of a resource. */
 export const updateResource = tenantEndpoint({
-  access: 'resources.write',
+  access: 'resources:write',
   method: 'patch',
   path: '/resources/{id}',
   body: z

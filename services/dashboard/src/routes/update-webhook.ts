@@ -13,7 +13,7 @@ import {
 
 /** Changes the given fields of a webhook. */
 export const updateWebhook = tenantEndpoint({
-  access: 'webhooks.write',
+  access: 'webhooks:write',
   method: 'patch',
   path: '/webhooks/{id}',
   body: z

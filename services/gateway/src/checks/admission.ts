@@ -10,10 +10,10 @@ import { checkAllowlist } from './allowlist.ts';
 import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
+import { checkPermission } from './permission.ts';
 import { type Caller, KeyRefusal, type Principals } from './principals.ts';
 import { checkLimits, setLimitHeaders } from './rate-limit-and-quota.ts';
 import type { RequestUsage } from './request-usage.ts';
-import { checkScope } from './scope.ts';
 
 export interface AdmissionParts {
   readonly environment: Environment;
@@ -44,7 +44,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     }
   };
 
-  /** Checks the address, the scope and the limits of a caller. Returns the caller by the newest verdict. */
+  /** Checks the address, the permission and the limits of a caller. Returns the caller by the newest verdict. */
   async function authorize(
     { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
     request: Request,
@@ -116,8 +116,8 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return refusal;
   }
 
-  /** Returns the 403 error for a caller outside the allowlist of its key, or without the required scope. */
+  /** Returns the 403 error for a caller outside the allowlist of its key, or without the required permission. */
   function refusalOf(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): RmsError | undefined {
-    return checkAllowlist(caller, response.locals, log) ?? (endpoint && checkScope(caller, endpoint.scope));
+    return checkAllowlist(caller, response.locals, log) ?? (endpoint && checkPermission(caller, endpoint.permission));
   }
 }

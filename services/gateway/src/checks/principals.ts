@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { coalesce } from '@rms/async';
 import { type CidrList, parseCidrs } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
+import type { KeyGrant } from '@rms/base/roles';
 import { type Environment, toEnvironmentMessage, WorkspaceCache } from '@rms/base/tenant';
 import type { Limits } from '@rms/limits';
 import {
@@ -11,12 +12,13 @@ import {
   type VerifyKeyResult,
 } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Environment as EnvironmentMessage, Principal } from '@rms/proto/rms/common/v1/common_pb';
-import type { RpcClient } from '@rms/rpc';
+import { fromKeyGrantMessage, type RpcClient } from '@rms/rpc';
 import { LRUCache } from 'lru-cache';
 
 /** A caller with a valid key. */
 export interface Caller {
   readonly principal: Principal;
+  readonly grant: KeyGrant;
   readonly keyName: string;
   readonly allowedIps: CidrList;
   /** Version of the key that the verdict applies to. */
@@ -134,6 +136,7 @@ export class Principals {
       if (verdict !== KeyVerdict.VALID || !principal) throw new KeyRefusal('invalid_api_key', exists);
       const caller: Caller = {
         principal,
+        grant: fromKeyGrantMessage(principal),
         keyName,
         allowedIps: parseCidrs(allowedIps),
         version: Number(version),

@@ -8,6 +8,7 @@ import {
   webhookUrl,
   webhookUrlShape,
 } from '@rms/api';
+import { keyPermissions, leastScopeFor, type Permission } from '@rms/base/roles';
 import { idempotencyKeyLength } from '@rms/base/value-rules';
 import { z } from 'zod';
 import {
@@ -89,7 +90,7 @@ export function openApiDocument(
 }
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { operationId, summary, description, tag, scope, path, query, body, optionalBody } = endpoint;
+  const { operationId, summary, description, tag, permission, path, query, body, optionalBody } = endpoint;
   const parameter = parameterOf(path);
   const header = headerParametersOf(endpoint);
   const parameters = {
@@ -100,7 +101,7 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
   return {
     operationId,
     summary,
-    description: [description, `Requires a key with scope \`${scope}\`.`].filter(Boolean).join(' '),
+    description: [description, requiredOf(permission)].filter(Boolean).join(' '),
     tags: [tag],
     requestParams: parameters,
     ...(body ? { requestBody: { required: !optionalBody, content: { 'application/json': { schema: body } } } } : {}),
@@ -156,4 +157,12 @@ function otherResponse({ description, schema }: NonNullable<Endpoint['otherSucce
     headers: headerRefs(['X-Request-ID', ...limitHeaders]),
     ...(schema ? { content: { 'application/json': { schema } } } : {}),
   };
+}
+
+/** Returns the sentence that says which API keys may call an endpoint. */
+function requiredOf(permission: Permission): string {
+  const scope = `a key with scope \`${leastScopeFor(permission)}\``;
+  return (keyPermissions as readonly Permission[]).includes(permission)
+    ? `Requires ${scope}, or the permission \`${permission}\`.`
+    : `Requires ${scope}.`;
 }

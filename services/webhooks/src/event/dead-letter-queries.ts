@@ -223,10 +223,12 @@ export async function listLetters(
   const page =
     workspaceId === undefined
       ? 'select * from webhooks.dead_letters where id > $2 order by id limit $3'
-      : `select l.* from unnest(array['live', 'sandbox']) as e (environment)
-          cross join lateral (select * from webhooks.dead_letters as l
-                               where l.workspace_id = $4 and l.environment = e.environment and l.id > $2
-                               order by l.environment, l.id limit $3) as l
+      : // A range of the primary key: with equalities, the planner may read the IDs of all tenants in order.
+        `select l.* from unnest(array['live', 'sandbox'] collate "C") as e (environment)
+          cross join lateral (select * from webhooks.dead_letters
+                               where (workspace_id, environment, id) > ($4, e.environment, $2)
+                                 and (workspace_id, environment) <= ($4, e.environment)
+                               order by workspace_id, environment, id limit $3) as l
           order by l.id limit $3`;
   const { rows } = await db.query<LetterRow & { total: number }>(firstWithin(page), [
     bytes,

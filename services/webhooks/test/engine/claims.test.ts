@@ -71,11 +71,11 @@ describe('leases of deliveries', () => {
     await steps.subscribe(tenant);
     await makeDue(tenant, 1);
     const jobs = await steps.claim();
-    await releaseUnattempted(database.pool, jobs);
+    await releaseUnattempted(database.keyedPool, jobs);
     const again = await steps.claim();
     expect(again.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
     // The delivery has a newer lease, so the outdated jobs cannot release it.
-    await releaseUnattempted(database.pool, jobs);
+    await releaseUnattempted(database.keyedPool, jobs);
     expect(await steps.claim()).toEqual([]);
   });
 

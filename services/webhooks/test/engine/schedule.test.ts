@@ -108,7 +108,7 @@ describe('the schedule of webhooks', () => {
     expect(await steps.dueInMs(id)).toBeLessThanOrEqual(0);
     const jobs = await steps.claim();
     expect(await steps.dueInMs(id)).toBeGreaterThan(0);
-    await releaseUnattempted(database.pool, jobs);
+    await releaseUnattempted(database.keyedPool, jobs);
     expect(await steps.dueInMs(id)).toBeLessThanOrEqual(0);
     await setDue(id, 3_600);
     expect(await steps.dueInMs(id)).toBeLessThanOrEqual(0);

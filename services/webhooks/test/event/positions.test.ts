@@ -1,7 +1,7 @@
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { BatchRange } from '@rms/bus';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type TestDatabase, testPool } from '@rms/testkit';
+import type { TestDatabase } from '@rms/testkit';
 import { type InsertedRow, insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { readFeed, readNewestPosition } from '../../src/event/feed-queries.ts';
@@ -25,12 +25,9 @@ describe('the stored positions of the fan-out', () => {
   let number = 0;
   beforeAll(async () => {
     database = await webhooksDatabase();
-    pool = testPool({ url: database.url, max: 4, plans: 'kept', applicationName: 'test', log: { warn() {} } });
+    pool = database.keyedPool;
   });
-  afterAll(async () => {
-    await pool?.end();
-    await database?.drop();
-  });
+  afterAll(() => database?.drop());
   beforeEach(() => {
     number += 1;
     topic = `t${number}`;

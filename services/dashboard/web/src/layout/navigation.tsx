@@ -13,24 +13,24 @@ interface Entry {
 const home = '/w/$workspace/$environment';
 
 const main = [
-  { text: 'Overview', icon: 'overview', permission: 'overview.read', to: home },
-  { text: 'Resources', icon: 'resources', permission: 'resources.read', to: '/w/$workspace/$environment/resources' },
-  { text: 'Webhooks', icon: 'webhooks', permission: 'webhooks.read', to: '/w/$workspace/$environment/webhooks' },
+  { text: 'Overview', icon: 'overview', permission: 'metrics:read', to: home },
+  { text: 'Resources', icon: 'resources', permission: 'resources:read', to: '/w/$workspace/$environment/resources' },
+  { text: 'Webhooks', icon: 'webhooks', permission: 'webhooks:read', to: '/w/$workspace/$environment/webhooks' },
   {
     text: 'Delivery logs',
     icon: 'deliveries',
-    permission: 'deliveries.read',
+    permission: 'deliveries:read',
     to: '/w/$workspace/$environment/deliveries',
   },
-  { text: 'Requests', icon: 'requests', permission: 'requests.read', to: '/w/$workspace/$environment/requests' },
+  { text: 'Requests', icon: 'requests', permission: 'requests:read', to: '/w/$workspace/$environment/requests' },
 ] as const satisfies readonly Entry[];
 
 const settings = [
-  { text: 'API keys', icon: 'keys', permission: 'keys.read', to: '/w/$workspace/$environment/settings/keys' },
-  { text: 'Team', icon: 'team', permission: 'members.read', to: '/w/$workspace/$environment/settings/team' },
-  { text: 'Alerts', icon: 'alerts', permission: 'alerts.read', to: '/w/$workspace/$environment/settings/alerts' },
-  { text: 'Limits', icon: 'limits', permission: 'limits.read', to: '/w/$workspace/$environment/settings/limits' },
-  { text: 'Audit log', icon: 'audit', permission: 'audit.read', to: '/w/$workspace/$environment/settings/audit' },
+  { text: 'API keys', icon: 'keys', permission: 'keys:read', to: '/w/$workspace/$environment/settings/keys' },
+  { text: 'Team', icon: 'team', permission: 'members:read', to: '/w/$workspace/$environment/settings/team' },
+  { text: 'Alerts', icon: 'alerts', permission: 'alerts:read', to: '/w/$workspace/$environment/settings/alerts' },
+  { text: 'Limits', icon: 'limits', permission: 'workspace:read', to: '/w/$workspace/$environment/settings/limits' },
+  { text: 'Audit log', icon: 'audit', permission: 'audit:read', to: '/w/$workspace/$environment/settings/audit' },
 ] as const satisfies readonly Entry[];
 
 /** Links to the pages that the user's role can access. */

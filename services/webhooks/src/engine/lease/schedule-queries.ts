@@ -138,20 +138,21 @@ export async function repairSchedule(db: Queryable, after: string, limit: number
          from impossible where ${isDelivery('impossible')}
      ), due as materialized (
        select e.webhook_id, greatest(first.due_at, webhooks.pause_end(e.not_before)) as due_at
-         from far
-         join webhooks.endpoints as e on e.webhook_id = far.webhook_id
+         from webhooks.endpoints as e
         cross join lateral (
               select due_at from webhooks.deliveries
-               where webhook_id = far.webhook_id and due_at is not null order by due_at limit 1) as first
-        where e.next_due_at > greatest(first.due_at, webhooks.pause_end(e.not_before))
+               where webhook_id = e.webhook_id and due_at is not null order by due_at limit 1) as first
+        where e.webhook_id = any(array(select webhook_id from far))
+          and e.next_due_at > greatest(first.due_at, webhooks.pause_end(e.not_before))
         order by e.webhook_id for no key update of e skip locked
      ), orphan as materialized (
        select e.webhook_id, now() as due_at
-         from page join webhooks.endpoints as e on e.webhook_id = page.webhook_id
-        where page.next_due_at is null and e.next_due_at is null
+         from webhooks.endpoints as e
+        where e.webhook_id = any(array(select webhook_id from page where next_due_at is null))
+          and e.next_due_at is null
           and not exists (select from webhooks.webhooks as w
-                           where w.workspace_id = page.workspace_id and w.environment = page.environment
-                             and w.id = page.webhook_id)
+                           where w.workspace_id = e.workspace_id and w.environment = e.environment
+                             and w.id = e.webhook_id)
         order by e.webhook_id for no key update of e skip locked
      ), woken as (
        update webhooks.endpoints as e set next_due_at = found.due_at

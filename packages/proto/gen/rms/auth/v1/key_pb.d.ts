@@ -36,6 +36,8 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   environment: Environment;
 
   /**
+   * Unspecified: the key has only `permissions`.
+   *
    * @generated from field: rms.common.v1.Scope scope = 4;
    */
   scope: Scope;
@@ -134,6 +136,13 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
    * @generated from field: string creator_name = 18;
    */
   creatorName: string;
+
+  /**
+   * Permissions of a restricted key, in ascending order.
+   *
+   * @generated from field: repeated string permissions = 19;
+   */
+  permissions: string[];
 };
 
 /**

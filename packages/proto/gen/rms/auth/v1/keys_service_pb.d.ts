@@ -29,6 +29,8 @@ export declare type CreateKeyRequest = Message<"rms.auth.v1.CreateKeyRequest"> &
   environment: Environment;
 
   /**
+   * Unspecified: a restricted key.
+   *
    * @generated from field: rms.common.v1.Scope scope = 3;
    */
   scope: Scope;
@@ -65,6 +67,13 @@ export declare type CreateKeyRequest = Message<"rms.auth.v1.CreateKeyRequest"> &
    * @generated from field: string idempotency_key = 8;
    */
   idempotencyKey: string;
+
+  /**
+   * Permissions of a restricted key. Without a scope at least one, with a scope none.
+   *
+   * @generated from field: repeated string permissions = 9;
+   */
+  permissions: string[];
 };
 
 /**
@@ -913,8 +922,8 @@ export declare const KeyVerdictSchema: GenEnum<KeyVerdict>;
  */
 export declare const KeysService: GenService<{
   /**
-   * An API key as the caller must have at least the scope of the new key; otherwise insufficient_scope. The role of a
-   * user must permit keys of the scope; otherwise insufficient_role.
+   * An API key as the caller must have all permissions of the new key; otherwise insufficient_scope. The role of a user
+   * must have them as well; otherwise insufficient_role.
    *
    * @generated from rpc rms.auth.v1.KeysService.CreateKey
    */
@@ -982,8 +991,8 @@ export declare const KeysService: GenService<{
     output: typeof BatchFindKeysResponseSchema;
   },
   /**
-   * Creates a key with the same name, scope, allowlist and environment. The old key remains valid for `overlap`; after
-   * that it is rejected with api_key_expired.
+   * Creates a key with the same name, scope, permissions, allowlist and environment. The old key remains valid for
+   * `overlap`; after that it is rejected with api_key_expired.
    *
    * @generated from rpc rms.auth.v1.KeysService.RollKey
    */

@@ -34,9 +34,18 @@ export declare type Principal = Message<"rms.common.v1.Principal"> & {
   keyId: string;
 
   /**
+   * Unspecified: the key has only `permissions`.
+   *
    * @generated from field: rms.common.v1.Scope scope = 4;
    */
   scope: Scope;
+
+  /**
+   * Permissions of a restricted key ("deliveries:read"); packages/base/src/roles has all of them.
+   *
+   * @generated from field: repeated string permissions = 5;
+   */
+  permissions: string[];
 };
 
 /**
@@ -141,6 +150,8 @@ export declare const EnvironmentSchema: GenEnum<Environment>;
  */
 export enum Scope {
   /**
+   * A restricted key, which has the permissions that it lists.
+   *
    * @generated from enum value: SCOPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,

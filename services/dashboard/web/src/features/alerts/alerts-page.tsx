@@ -18,7 +18,7 @@ import { WaitingEmails } from './waiting-emails.tsx';
 
 export function AlertsPage() {
   const { environment } = useTenant();
-  const mayWrite = useMay('alerts.write');
+  const mayWrite = useMay('alerts:write');
   const { data, error } = useRules();
   const [editing, setEditing] = useState<RuleDocument>();
   const test = useTenantChange<TestResult>((result) => toast(testText(result)));
@@ -131,7 +131,7 @@ function recipientsText({ recipients, to_owners: toOwners }: RuleDocument): stri
 /** Link to the subject of an incident, if it has a page. */
 function Subject({ of: { kind, subject_id: id } }: { readonly of: IncidentDocument }) {
   const tenant = useTenant();
-  const mayKeys = useMay('keys.read');
+  const mayKeys = useMay('keys:read');
   if (id.startsWith('wh_')) {
     return (
       <Link to="/w/$workspace/$environment/webhooks/$id" params={{ ...tenant, id }} className="small">

@@ -4,7 +4,7 @@ import { useEmailStatus } from './alert-queries.ts';
 
 /** Warning that emails, such as invitations, wait because they cannot be sent. Empty if none wait. */
 export function WaitingEmails() {
-  const { data } = useEmailStatus(useMay('alerts.write'));
+  const { data } = useEmailStatus(useMay('alerts:write'));
   if (!data || data.waiting === 0) return null;
   return (
     <Note tone="warn">

@@ -24,7 +24,7 @@ export function DeliveriesPage() {
   const tenant = useTenant();
   const search = useSearch({ from });
   const navigate = useNavigate({ from });
-  const maySend = useMay('deliveries.send');
+  const maySend = useMay('deliveries:write');
   const { live, ...filter } = search;
   const isLive = live === '1';
   const tail = useDeliveryTail(isLive && !filter.cursor);

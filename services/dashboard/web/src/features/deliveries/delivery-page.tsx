@@ -17,7 +17,7 @@ import { useDelivery } from './delivery-queries.ts';
 export function DeliveryPage() {
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
-  const maySend = useMay('deliveries.send');
+  const maySend = useMay('deliveries:write');
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
   const { data: limits } = useLimits();

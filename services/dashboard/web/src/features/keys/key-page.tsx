@@ -1,4 +1,3 @@
-import { permissionToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NewKeyDocument } from '../../../../src/documents/key.ts';
@@ -23,8 +22,8 @@ import { ShowKeyDialog } from './show-key-dialog.tsx';
 export function KeyPage() {
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
-  const mayWrite = useMay('keys.write');
-  const mayCreateAdmin = useMay(permissionToCreateKey('admin'));
+  const mayWrite = useMay('keys:write');
+  const mayCreateAdmin = useMay('keys:admin');
   const { data: key, error } = useKey(id);
   const { data: limits } = useLimits();
   const [openDialog, setOpenDialog] = useState<'edit' | 'roll' | 'revoke'>();

@@ -16,7 +16,7 @@ import { ShowKeyDialog } from './show-key-dialog.tsx';
 export function KeysPage() {
   const tenant = useTenant();
   const { show, cursor } = useSearch({ from: '/w/$workspace/$environment/settings/keys' });
-  const mayWrite = useMay('keys.write');
+  const mayWrite = useMay('keys:write');
   const { data, error } = useKeys({ show, cursor });
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState<NewKeyDocument>();

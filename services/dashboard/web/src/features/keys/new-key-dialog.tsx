@@ -1,4 +1,4 @@
-import { leastRoleFor, permissionToCreateKey } from '@rms/base/roles';
+import { leastRoleFor } from '@rms/base/roles';
 import { useState } from 'react';
 import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
 import { fieldError } from '../../api/client.ts';
@@ -41,9 +41,9 @@ export function NewKeyDialog({
   const create = useTenantChange<NewKeyDocument>(onCreated);
   const { data: limits } = useLimits();
   const mayCreate: Record<ScopeName, boolean> = {
-    read: useMay(permissionToCreateKey('read')),
-    write: useMay(permissionToCreateKey('write')),
-    admin: useMay(permissionToCreateKey('admin')),
+    read: useMay('keys:write'),
+    write: useMay('keys:write'),
+    admin: useMay('keys:admin'),
   };
   return (
     <Dialog title="Create API key" onClose={onClose}>
@@ -85,7 +85,7 @@ export function NewKeyDialog({
               value={value}
               label={value}
               hint={
-                mayCreate[value] ? hint : `${hint}. Requires the role ${leastRoleFor(permissionToCreateKey(value))}.`
+                mayCreate[value] ? hint : `${hint}. Requires the role ${leastRoleFor(value === 'admin' ? 'keys:admin' : 'keys:write')}.`
               }
               disabled={!mayCreate[value]}
               checked={scope === value}

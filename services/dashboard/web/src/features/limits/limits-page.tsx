@@ -15,7 +15,7 @@ export function LimitsPage() {
   const { data, error } = useLimits();
   const usage = useUsage();
   const { environment } = useTenant();
-  const mayKeys = useMay('keys.read');
+  const mayKeys = useMay('keys:read');
   return (
     <>
       <PageHeader

@@ -14,8 +14,8 @@ import { firstRequest, keyForSteps, type Progress, shownText } from './steps.ts'
 export function FirstSteps({ resources, webhooks }: Progress) {
   const tenant = useTenant();
   const { api_urls: urls } = useAccount();
-  const mayReadKeys = useMay('keys.read');
-  const mayWebhooks = useMay('webhooks.write');
+  const mayReadKeys = useMay('keys:read');
+  const mayWebhooks = useMay('webhooks:write');
   const keys = useKeys({}, mayReadKeys);
   const key = keyForSteps(keys.data?.data ?? []);
   if (mayReadKeys && keys.isPending) return null;

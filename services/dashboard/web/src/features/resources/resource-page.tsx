@@ -19,7 +19,7 @@ export function ResourcePage() {
   const tenant = useTenant();
   const navigate = useNavigate();
   const { id = '' } = useParams({ strict: false });
-  const mayWrite = useMay('resources.write');
+  const mayWrite = useMay('resources:write');
   const { data: resource, error } = useResource(id);
   const [openDialog, setOpenDialog] = useState<'edit' | 'delete'>();
   const archive = useOptimisticTenantChange<ResourceDocument, ResourceDocument['status'], ResourceDocument>({

@@ -28,7 +28,7 @@ export function ResourcesPage() {
   const tenant = useTenant();
   const { status, sort, name, cursor } = useSearch({ from });
   const navigate = useNavigate({ from });
-  const mayWrite = useMay('resources.write');
+  const mayWrite = useMay('resources:write');
   const { data, error } = useResources({ status, sort, name, cursor });
   const [creating, setCreating] = useState(false);
   const set = (changes: { status?: string; sort?: string; name?: string }) =>

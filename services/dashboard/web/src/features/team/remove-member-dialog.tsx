@@ -16,8 +16,8 @@ export function RemoveMemberDialog({
   readonly isSelf: boolean;
   readonly onClose: () => void;
 }) {
-  const mayRead = useMay('keys.read');
-  const mayRevoke = useMay('keys.write');
+  const mayRead = useMay('keys:read');
+  const mayRevoke = useMay('keys:write');
   const { data, error } = useTenantQuery<{ data: readonly MemberKeyDocument[]; more: boolean }>(
     `/members/${member.user_id}/keys`,
     { enabled: mayRead },

@@ -18,7 +18,7 @@ import { RemoveMemberDialog } from './remove-member-dialog.tsx';
 export function TeamPage() {
   const { user } = useAccount();
   const role = useRole();
-  const mayWrite = useMay('members.write');
+  const mayWrite = useMay('members:write');
   const { data, error } = useMembers();
   const [inviting, setInviting] = useState(false);
   const [removing, setRemoving] = useState<MemberDocument>();

@@ -14,7 +14,7 @@ const delayBounds = { min: 0.01, max: 7 * 86_400 };
 
 /** Card for the retry policy. The schedule shows the values entered so far. */
 export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument }) {
-  const mayWrite = useMay('webhooks.write');
+  const mayWrite = useMay('webhooks:write');
   const [kind, setKind] = useState(webhook.retry_policy.delays_seconds ? 'custom' : 'increasing');
   const [retries, setRetries] = useState(String(webhook.retry_policy.max_retries));
   const [initialDelay, setInitialDelay] = useState(String(webhook.retry_policy.initial_delay_seconds || 60));

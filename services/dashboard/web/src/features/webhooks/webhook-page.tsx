@@ -26,8 +26,8 @@ export function WebhookPage() {
   const tenant = useTenant();
   const navigate = useNavigate();
   const { id = '' } = useParams({ strict: false });
-  const mayWrite = useMay('webhooks.write');
-  const maySend = useMay('deliveries.send');
+  const mayWrite = useMay('webhooks:write');
+  const maySend = useMay('deliveries:write');
   const { data: webhook, error } = useWebhook(id);
   const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'disable' | 'delete'>();
   const [created, setCreated] = useState<NewSecretDocument>();

@@ -13,7 +13,7 @@ import { eventsText, WebhookStatusBadge } from './webhook-status.tsx';
 export function WebhooksPage() {
   const tenant = useTenant();
   const { cursor } = useSearch({ from: '/w/$workspace/$environment/webhooks' });
-  const mayWrite = useMay('webhooks.write');
+  const mayWrite = useMay('webhooks:write');
   const { data, error } = useWebhooksWithHealth(cursor);
   const create = mayWrite ? (
     <Link to="/w/$workspace/$environment/webhooks/new" params={tenant} className={buttonClass('main')}>
