@@ -19,7 +19,7 @@
  *   failed    the worker has thrown and was restarted: scans the lanes and waits 1.5 s, then runs
  *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
  *
- * docs/adr/0025 describes the tables, the limits and their reasons.
+ * docs/adr/0025 describes the tables and the scheduler, schedule/limits.ts the limits with their reasons.
  */
 import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/postgres/db';
