@@ -19,7 +19,7 @@ const image = process.env.IMAGE || `rms:${version}`;
 const buildArgs = {
   VERSION: version,
   REVISION: git('rev-parse', 'HEAD'),
-  // Uses the time of the commit, so that the same sources produce the same image.
+  // Uses the commit's time, so that the same sources produce the same image.
   CREATED: git('show', '--no-patch', '--format=%cI', 'HEAD'),
   BUILD_IMAGE: process.env.BUILD_IMAGE,
   BASE_IMAGE: process.env.BASE_IMAGE,

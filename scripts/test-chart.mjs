@@ -97,7 +97,7 @@ function documentedCommands({ helm, kubeconform, schemas }) {
         const options = given
           .filter((option) => !/^(--wait|--rollback-on-failure|--reset-then-reuse-values|--timeout|\d+m)$/.test(option))
           .map((option) => option.replace(/^(?!deploy|-)\S+\.yaml$/, (file) => join(folder, file)));
-        // An upgrade reuses the values of the installation.
+        // An upgrade reuses the installation's values.
         const reused = verb === 'upgrade' ? ['--values', join(chart, 'ci', 'default-values.yaml')] : [];
         const rendered = execute(helm, ['template', release, path, ...reused, ...options], { cwd: root });
         if (rendered.status !== 0) return rendered.output;

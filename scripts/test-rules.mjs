@@ -89,7 +89,7 @@ function rulesFor(alert) {
   return file;
 }
 
-/** Writes a test for promtool. The test queries ALERTS, so that it does not repeat the texts of the alert. */
+/** Writes a test for promtool. The test queries ALERTS, so that it does not repeat the alert's texts. */
 function write(name, { alert, atMinutes }, labels, series, firing) {
   const matchers = [`alertname="${alert}"`, 'alertstate="firing"', ...labels].join(',');
   const test = {

@@ -18,7 +18,7 @@ interface Terminal {
 }
 
 /**
- * Returns if the user confirms by the name of the object: with --confirm, otherwise by typing it. Throws for another
+ * Returns if the user confirms by the object's name: with --confirm, otherwise by typing it. Throws for another
  * name. Exits with a usage error if --confirm is missing and there is no terminal.
  */
 export async function confirmByName(

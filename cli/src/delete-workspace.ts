@@ -1,7 +1,7 @@
 import { note } from './print.ts';
 import type { Services } from './services.ts';
 
-/** Clients for the deletion of a workspace. */
+/** Clients for deleting a workspace. */
 export type DeletionServices = Pick<
   Services,
   'authDeletion' | 'resourcesDeletion' | 'webhooksDeletion' | 'alertsDeletion'

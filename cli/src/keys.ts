@@ -111,7 +111,7 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
   return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
 }
 
-/** Returns the name of the creator; its ID if it is unknown or deleted. */
+/** Returns the creator's name; its ID if it is unknown or deleted. */
 export function creatorText({ created_by, created_by_name }: Pick<UsedKeyDocument, 'created_by' | 'created_by_name'>) {
   return created_by_name ?? created_by ?? 'unknown';
 }

@@ -175,7 +175,7 @@ function optionDescription(option: Option): string {
 
 /**
  * Returns a command line for which commander shows the right help. Without this, `help` of a subcommand shows the help
- * of its group, also if the subcommand does not exist. An unknown command is an error with a suggestion, as without
+ * of its group, even if the subcommand does not exist. An unknown command is an error with a suggestion, as without
  * `help` and --help.
  */
 export function helpfulWords(program: Command, words: readonly string[]): readonly string[] {

@@ -19,7 +19,7 @@ export interface Lookup {
 }
 
 /**
- * Returns the workspace of the command: the one named by --workspace, otherwise the one named by RMS_WORKSPACE,
+ * Returns the command's workspace: the one named by --workspace, otherwise the one named by RMS_WORKSPACE,
  * otherwise the only one.
  */
 export async function workspaceOf(
@@ -79,7 +79,7 @@ async function findOwner(lookups: readonly Lookup[], id: string): Promise<string
 /** Item of a list. `workspace_id` is set if the list covers all workspaces. */
 export type Listed<T> = T & { readonly workspace_id?: string };
 
-/** Reads a list of the workspace of the command, or with --all-workspaces of every workspace, oldest first. */
+/** Reads a list of the command's workspace, or with --all-workspaces of every workspace, oldest first. */
 export async function listIn<T extends object>(
   services: Pick<Services, 'workspaces'>,
   options: WorkspaceOptions,
@@ -94,7 +94,7 @@ export async function listIn<T extends object>(
 }
 
 /**
- * Reads the newest items of the workspace of the command, or with --all-workspaces the newest of all workspaces, up to
+ * Reads the newest items of the command's workspace, or with --all-workspaces the newest of all workspaces, up to
  * `limit`. `created_at` or `opened_at` is their time.
  */
 export async function newestIn<T extends Timed>(

@@ -259,7 +259,7 @@ export async function startServices() {
       await db.query('update webhooks.events set body = null where id = $1', [eventId]);
       await db.end();
     },
-    /** Opens the circuit of a webhook, as an instance does after many consecutive failures. */
+    /** Opens a webhook's circuit, as an instance does after many consecutive failures. */
     async openCircuit(webhookId: string) {
       const db = pool();
       await db.query('update webhooks.webhooks set failing_since = now() where id = $1', [webhookId]);

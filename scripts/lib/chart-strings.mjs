@@ -58,7 +58,7 @@ const markersByPattern = {
 
 /**
  * Lists the string values of a schema. A map or a list is represented by one entry, and an object of any shape by the
- * field "any". `fixedKey`: the keys of the map have a pattern.
+ * field "any". `fixedKey`: the map's keys have a pattern.
  */
 export function stringValues(schema) {
   const values = [];

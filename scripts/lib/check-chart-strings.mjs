@@ -101,7 +101,7 @@ const everything = {
   networkPolicy: { ingressPeers: [{ ipBlock: { cidr: '' } }] },
 };
 
-/** Returns the values of a scenario. `each` is for every component. */
+/** Returns a scenario's values. `each` is for every component. */
 function valuesOf({ values: { each, ...values } }) {
   const components = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'];
   return merge(values, Object.fromEntries(components.map((name) => [name, each])));

@@ -24,7 +24,7 @@ export function exclusively(isDone, work, file = lockFile) {
   }
 }
 
-/** Takes the lock, which contains the ID of its process. It is stale once that process has ended. */
+/** Takes the lock, which contains the ID of its process. It is stale once that process ends. */
 function lock(file) {
   for (let waiting = false; !create(file, `${process.pid}`); ) {
     const holder = contentOf(file);

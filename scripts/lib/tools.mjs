@@ -26,7 +26,7 @@ const schemaPackage = 'kubernetes-validate==1.37.0';
 export const cache =
   process.env.RMS_TOOLS_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rms-tools');
 
-/** Returns the path of a program. Throws a PrepareError that names the remedy. */
+/** Returns a program's path. Throws a PrepareError that identifies the remedy. */
 export function findProgram(name) {
   const { variable, module, replace } = programs[name];
   if (process.env[variable]) return process.env[variable];

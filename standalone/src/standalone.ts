@@ -28,7 +28,7 @@ import { migrateAll } from './migrate-all.ts';
 const embeddedPoolSize = 4;
 
 export interface StandaloneContext {
-  /** Creates the log of a service. */
+  /** Creates a service's log. */
   readonly createLog: (name: string) => Logger;
   /** Prints text to the user. */
   readonly say: (text: string) => void;

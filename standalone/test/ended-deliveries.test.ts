@@ -109,7 +109,7 @@ describe('A delivery counts however it ends', () => {
   const untilDisabled = (webhook: Webhook) =>
     waitUntil(async () => (await statusOf(webhook)) === 'disabled', { what: 'the webhook to be disabled' });
 
-  /** The log of the workspace, as stored. */
+  /** The workspace's log, as stored. */
   const logged = async () => {
     const { rows } = await database.pool.query<Delivery>(
       'select id, webhook_id, status, end_reason from webhooks.delivery_log order by id desc',

@@ -189,7 +189,7 @@ async function measureIdle({ pids }, seconds) {
   };
 }
 
-/** Returns the medians of a figure, and its ratio of the rounds: median and range. */
+/** Returns a figure's medians, and its ratio of the rounds: median and range. */
 function row(shape, figure, pairs) {
   const ratios = pairs.map((pair) => pair.new / pair.base);
   return {

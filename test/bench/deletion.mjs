@@ -90,7 +90,7 @@ export async function run() {
   }
 }
 
-/** Suspends and continues a command in turns until it has ended. Returns the time for which its calls ran. */
+/** Suspends and continues a command in turns until it ends. Returns the time for which its calls ran. */
 async function alternate(command, other) {
   let isRunning = true;
   command.ended.then(() => {
@@ -283,7 +283,7 @@ function startCommand({ env }, ...args) {
     suspend: () => child.kill('SIGSTOP'),
     continue: () => child.kill('SIGCONT'),
     output: () => output,
-    /** Resolves at the first line of progress, about two seconds after the start, or when the command has ended. */
+    /** Resolves at the first line of progress, about two seconds after the start, or when the command ends. */
     progress: () => Promise.race([once(child.stderr, 'data'), ended]),
     peakMb: () => peak,
     ended,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const ticksPerSecond = 100; // USER_HZ, the unit of times in /proc
 
-/** Returns the fields of /proc/PID/stat after the name, or undefined if the process has ended. */
+/** Returns the fields of /proc/PID/stat after the name, or undefined if the process ended. */
 function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

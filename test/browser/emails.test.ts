@@ -149,7 +149,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await post('/v1/resources', { name: 'Lost at first' });
 
     await page.goto(await emailLink(owner.email, /^\/w\/.*\/deliveries\?webhook=wh_/));
-    // The email may arrive before the last attempt has ended.
+    // The email may arrive before the last attempt ends.
     await reloadUntil(page, page.locator('tbody').getByText('Failed'), 'the delivery to have failed');
     expect(await page.getByLabel('Webhook', { exact: true }).inputValue()).toBe(webhook.id);
     receiver.respondWith(200);

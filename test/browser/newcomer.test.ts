@@ -88,7 +88,7 @@ describeWith('chromium', 'A newcomer with only the README', () => {
     await page.goto(link);
     const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr');
     const failed = rows.filter({ hasText: 'Failed' });
-    // The email may arrive before the last attempt has ended.
+    // The email may arrive before the last attempt ends.
     await reloadUntil(page, failed.nth(events - 1), 'all deliveries to have failed');
     expect(await rows.count()).toBe(events);
     await failed.first().getByRole('link', { name: 'resource.created' }).click();

@@ -85,7 +85,7 @@ describeWith('chromium', 'User-provided content', () => {
         name,
       });
       created.key = one.id;
-      // Its user agent is listed among the clients of the key.
+      // Its user agent is listed among the key's clients.
       await fetch(`${world.standalone.liveUrl}/v1/resources`, {
         headers: { Authorization: `Bearer ${value}`, 'User-Agent': inHeader },
       });

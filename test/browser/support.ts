@@ -60,7 +60,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /**
- * Does in a page what the translation of a browser does, except that the words stay the same: replaces each text node,
+ * Does in a page what a browser's translation does, except that the words stay the same: replaces each text node,
  * also those that are added later.
  */
 const translate = `(() => {

@@ -23,7 +23,7 @@ const modules = {
   ...{ https, net, os, stream, timers, 'timers/promises': timersPromises, tls, util },
 };
 
-/** Objects whose members a file may replace, by the name of the object: globals, modules of Node, and their classes. */
+/** Objects whose members a file may replace, by the object's name: globals, modules of Node, and their classes. */
 const patchable = new Map(
   /** @type {[string, any][]} */ ([
     ['globalThis', globalThis],

@@ -5,7 +5,7 @@ import testSequencer from '@jest/test-sequencer';
 /** Its types describe the CommonJS build, where the class is a member of the module. */
 const TestSequencer = /** @type {typeof testSequencer.default} */ (/** @type {unknown} */ (testSequencer));
 
-/** The files that take longest. They begin first, so that no worker is idle at the end of a run. */
+/** The files that take longest. They begin first, so that no worker is idle at a run's end. */
 const slowest = [
   'test/faults/hostile-tenant.test.ts',
   'test/stores/distributed.test.ts',

@@ -32,7 +32,7 @@ circus.addEventHandler((event) => {
 
 /**
  * Rejections without a handler. A test may handle a rejection later than Node reports it, for example after it has
- * compared something else. A rejection that nothing has handled by the end of the file is an error.
+ * compared something else. A rejection that nothing has handled by the file's end is an error.
  */
 const unhandled = new Map();
 process.on('unhandledRejection', (reason, promise) => unhandled.set(promise, reason));
@@ -63,7 +63,7 @@ async function run({ path, setup, closingMs, circus: options }) {
   const { testResults, unhandledErrors } = loadError
     ? { testResults: [], unhandledErrors: [textOf(loadError)] }
     : await circus.run();
-  // Node reports rejections after the microtasks of a turn.
+  // Node reports rejections after a turn's microtasks.
   await nextTurn();
   const errors = [...unhandledErrors, ...[...unhandled.values()].map((reason) => `Nothing handled ${textOf(reason)}`)];
   unhandled.clear();

@@ -54,7 +54,7 @@ export function define(listen: Command): void {
     );
 }
 
-/** With an API key: the feed of the API, in the environment of the key. */
+/** With an API key: the feed of the API, in the key's environment. */
 export function defineWithKey(listen: Command): void {
   addTargetOptions(addOptions(listen));
   listen.action((options: Options, command: Command) =>

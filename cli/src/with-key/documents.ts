@@ -14,7 +14,7 @@ export type Noun =
   | 'workspace'
   | 'audit';
 
-/** The columns of the lists: fields of the documents, with a dot for fields of objects in them. */
+/** The lists' columns: fields of the documents, with a dot for fields of objects in them. */
 const columns: Readonly<Record<Noun, readonly string[]>> = {
   resources: ['id', 'name', 'status', 'created_at', 'updated_at'],
   webhooks: ['id', 'url', 'events', 'status', 'disable_reason', 'created_at'],

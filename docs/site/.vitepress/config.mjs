@@ -20,7 +20,7 @@ export default {
   base: process.env.DOCS_BASE ?? '/',
   vite: {
     // The pages are outside of the folder whose node_modules contains Vue. The renderer is its module without the
-    // compiler, which would find packages of the root of the repository.
+    // compiler, which would find packages of the repository's root.
     resolve: {
       alias: [
         { find: /^vue$/, replacement: fileOf('vue/dist/vue.runtime.esm-bundler.js') },

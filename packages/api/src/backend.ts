@@ -57,7 +57,7 @@ const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
 const { method } = ResourcesService;
 
 /**
- * Creates the calls of the services.
+ * Creates the services' calls.
  * @param shareBatches whether concurrent requests for single resources share batch RPCs. false: for callers that act
  *   for users, because a batch must name one user.
  */

@@ -43,7 +43,7 @@ export interface Admitted {
   readonly trace: TraceContext;
   /** Returns the context for RPCs that serve only this request. */
   context(): CallContext;
-  /** The parameter of the path, usually `{id}`. Empty if the path has none. */
+  /** The path's parameter, usually `{id}`. Empty if the path has none. */
   readonly id: string;
   /** Returns the URL of the request without its query, for links. */
   url(): string;
@@ -88,7 +88,7 @@ export interface Endpoint<Query = unknown, Body = unknown> extends Requirement {
   readonly idempotent?: boolean;
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
-  /** Whether the body names another object. If that does not exist, the response is 404. */
+  /** Whether the body identifies another object. If that does not exist, the response is 404. */
   readonly bodyNamesObject?: boolean;
   /** Whether a request without a body is treated like one with `{}`. */
   readonly optionalBody?: boolean;
@@ -103,7 +103,7 @@ export interface Endpoint<Query = unknown, Body = unknown> extends Requirement {
   handle(call: Call<Query, Body>): Promise<Response>;
 }
 
-/** Returns the name of the parameter of a path; undefined if it has none. */
+/** Returns the name of a path's parameter; undefined if it has none. */
 export function parameterOf(path: string): string | undefined {
   return /\{(\w+)\}/.exec(path)?.[1];
 }

@@ -74,7 +74,7 @@ export function pageUrl(url: string, query: object): string {
 /** Start of the envelope. Comma-separated items follow. */
 export const listStart = '{"data":[';
 
-/** Returns the end of the envelope, after the items. */
+/** Returns the envelope's end, after the items. */
 export function listEnd(meta: object, links: { next: string | null; prev: string | null }): string {
   return `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`;
 }

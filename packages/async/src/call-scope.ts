@@ -15,7 +15,7 @@ export class CallScope {
     this.owner = owner;
   }
 
-  /** Throws the reason if the call has ended. */
+  /** Throws the reason if the call ended. */
   check(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }
@@ -59,7 +59,7 @@ export function inCall<T>(call: CallScope | undefined, work: () => T): T {
 }
 
 /**
- * Creates the scope of work that is shared by several calls: it ends when all of them have ended. Call `leave` after the
+ * Creates the scope of work that is shared by several calls: it ends when all of them end. Call `leave` after the
  * work.
  */
 export function joinCalls(calls: readonly (CallScope | undefined)[]): {

@@ -34,7 +34,7 @@ const overloadRetrySeconds = 1;
  * when a batch returns. No call waits for a timer. Calls of a lane are sent in order.
  *
  * A call whose signal is aborted while it is queued is rejected with the signal's reason and not sent: its caller has
- * given up and may already have retried. A batch in flight ends when all RPCs that wait for it have ended
+ * given up and may already have retried. A batch in flight ends when all RPCs that wait for it end
  * ({@link joinCalls}).
  *
  * @param send returns one result per item, in the order of `items`; a rejection rejects every call of the batch

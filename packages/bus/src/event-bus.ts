@@ -71,7 +71,7 @@ export interface PositionMove {
  * store has gone back.
  */
 export interface PositionStore {
-  /** Reads the stored positions of partitions, and the epoch of the store. */
+  /** Reads the stored positions of partitions, and the store's epoch. */
   read(
     partitions: readonly number[],
   ): Promise<{ readonly epoch: number; readonly positions: ReadonlyMap<number, StoredPosition> }>;
@@ -82,7 +82,7 @@ export interface PositionStore {
   move(move: PositionMove): Promise<number | undefined>;
 }
 
-/** Reports that the stored position is before the range of a batch, which therefore must not be handled yet. */
+/** Reports that the stored position is before a batch's range, which therefore must not be handled yet. */
 export class RewoundError extends Error {
   constructor({ partition, from }: BatchRange) {
     super(`the stored position in partition ${partition} is before offset ${from}`);

@@ -25,7 +25,7 @@ export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const kafka = createKafkaClient(options, (group) => positioned.has(group));
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
-  // The partitioner is never called, because each message names its partition.
+  // The partitioner is never called, because each message identifies its partition.
   const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
   const createProducers = () => ({
     retrying: kafka.producer(settings),

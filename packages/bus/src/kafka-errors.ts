@@ -20,12 +20,12 @@ export function isRetryable(error: unknown): boolean {
   return name === 'KafkaJSNumberOfRetriesExceeded' || retriable === true || cause?.retriable === true;
 }
 
-/** Returns whether the broker rejected the size of a batch. */
+/** Returns whether the broker rejected a batch's size. */
 export function isTooLarge(error: unknown): boolean {
   return ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'].includes(typeOf(error));
 }
 
-/** Reports that a topic lacks the partition of a batch, or does not exist. */
+/** Reports that a topic lacks a batch's partition, or does not exist. */
 export class MissingPartitionError extends Error {
   readonly retriable = true;
 
@@ -42,7 +42,7 @@ export function isMissing(error: unknown): boolean {
 /** The name of the error with which kafkajs rejects an unsupported codec. It ends a consumer without retries. */
 const notImplemented = 'KafkaJSNotImplemented';
 
-/** Reports that the records of a batch cannot be decompressed. */
+/** Reports that a batch's records cannot be decompressed. */
 export class UnreadableBatchError extends Error {
   override readonly name = notImplemented;
 }

@@ -35,7 +35,7 @@ export interface Positions {
   enter(batch: FetchedBatch, signal: AbortSignal): Promise<EnteredBatch | undefined>;
   /** Continues at the stored position of a partition, which is before the records that were handled. */
   rewind(partition: number, signal: AbortSignal): Promise<void>;
-  /** Text to commit with the offset of a partition. */
+  /** Text to commit with a partition's offset. */
   metadataOf(partition: number): string | null;
 }
 
@@ -78,7 +78,7 @@ const checkMs = 10_000;
 const markerPrefix = 'rms epoch ';
 
 /**
- * Reads each assigned partition from the position of the store, and notices when that does not continue what the group
+ * Reads each assigned partition from the store's position, and notices when that does not continue what the group
  * has handled: at each join, with each batch, and every ten seconds (docs/adr/0030). The record before the position is
  * read again, to recognize the log by its digest.
  */
@@ -115,7 +115,7 @@ export function createPositions(parts: PositionsParts): Positions {
   };
 
   /**
-   * Places partitions. `reached` must have been determined before, and the ends of the partitions are read last: the store
+   * Places partitions. `reached` must have been determined before, and the partitions' ends are read last: the store
    * advances meanwhile if another consumer still handles a batch.
    */
   const place = async (partitions: readonly number[], committed: ReadonlyMap<number, Committed>): Promise<void> => {
@@ -293,7 +293,7 @@ export function createPositions(parts: PositionsParts): Positions {
   };
 }
 
-/** Returns a digest that distinguishes the records of a topic. */
+/** Returns a digest that distinguishes a topic's records. */
 function digestOf({ key, value }: ConsumedRecord): string {
   return createHash('sha256').update(key).update('\0').update(value).digest('base64url').slice(0, 16);
 }

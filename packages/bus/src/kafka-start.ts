@@ -2,7 +2,7 @@ import type { Loss, StoredPosition } from './event-bus.ts';
 
 /** What is known about a partition when a consumer chooses where to read it. */
 export interface PartitionState {
-  /** The position of the store. */
+  /** The store's position. */
   readonly stored: StoredPosition | undefined;
   /** Offset up to which the group has certainly handled the records; undefined if the broker does not know it. */
   readonly reached: bigint | undefined;

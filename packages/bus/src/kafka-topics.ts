@@ -90,7 +90,7 @@ async function createTopic(
           // With three replicas one broker may be down: a write is acknowledged once two replicas have it.
           configEntries: [
             { name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) },
-            // The default of the cluster may be to keep only the newest record of each key.
+            // The cluster's default may be to keep only the newest record of each key.
             { name: 'cleanup.policy', value: 'delete' },
             // Another setting of the cluster would make the brokers compress each batch again.
             { name: 'compression.type', value: 'producer' },

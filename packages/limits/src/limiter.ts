@@ -4,7 +4,7 @@ export interface LimitCheck extends Tenant {
   readonly keyId: string;
   /** Key version on which the caller's cached principal is based. A marker with a later version makes it stale. */
   readonly keyVersion: number;
-  /** Unset: the limits of the installation. */
+  /** Unset: the installation's limits. */
   readonly limits?: Limits | undefined;
   /**
    * Whether the request will be rejected for its scope or address. Such requests have their own rate limit, as high as

@@ -86,10 +86,10 @@ export async function confirmMarkers(
   if (reasons.length > 0) throw reasons[0];
 }
 
-/** State of a server at the start of a confirmation. */
+/** State of a server at a confirmation's start. */
 interface State {
   readonly runId: string;
-  /** End of the trust, by the clock of the server. */
+  /** End of the trust, by the server's clock. */
   readonly trustedUntilMs: number;
 }
 

@@ -57,7 +57,7 @@ interface ServerState {
   /** See {@link RedisWatch.markersTrustedUntilMs}. */
   readonly trustedUntilMs: number;
   readonly members: number;
-  /** Keys evicted since the start of the server. */
+  /** Keys evicted since the server's start. */
   readonly evictedKeys: number;
   /** Which keys the server evicts when its memory is full; empty: its memory is not limited, or it does not say. */
   readonly policy: string;
@@ -107,7 +107,7 @@ export function createRedisWatch(
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** Rights of the current connection: not checked yet, complete, or the error that names the missing ones. */
+  /** Rights of the current connection: not checked yet, complete, or the error that identifies the missing ones. */
   let rights: 'unchecked' | 'complete' | Error = 'unchecked';
 
   /** Logs why Redis cannot be used, once per reason. */

@@ -25,7 +25,7 @@ interface Node extends RedisServer {
 }
 
 /**
- * Creates connections to the primaries of a Redis Cluster. The map of the cluster is read from the node of the URL and
+ * Creates connections to the primaries of a Redis Cluster. The cluster's map is read from the node of the URL and
  * from all known primaries, every few seconds and after an error. The map with the latest epoch applies, because a node
  * that was isolated has an old one.
  *

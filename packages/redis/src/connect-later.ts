@@ -13,7 +13,7 @@ const options = {
   // Commands fail immediately instead of being queued while Redis is unreachable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // The connection of a dashboard may be idle for hours; balancers drop idle connections after four minutes or more.
+  // A dashboard's connection may be idle for hours; balancers drop idle connections after four minutes or more.
   keepAlive: 60_000,
   // While the server loads its data, the client asks at least this often whether it has finished.
   maxLoadingRetryTime: 1_000,
@@ -65,7 +65,7 @@ export function connectLater(
     }),
     reconnectOnError: (error) => {
       if (!isDemotion(error)) return false;
-      // The reason of the reconnection; commands that wait for a response only learn that the connection closed.
+      // The reconnection's reason; commands that wait for a response only learn that the connection closed.
       if (redis.listenerCount('error') > 0) redis.emit('error', error);
       return true;
     },

@@ -37,7 +37,7 @@ export const limiterRights: RedisRights = {
   ],
 };
 
-/** Rights of the sessions of the dashboard. */
+/** Rights of the dashboard's sessions. */
 export const sessionRights: RedisRights = {
   prefix: 'rms-dashboard:',
   probes: (key) => [
@@ -60,7 +60,7 @@ export function isLoading(error: unknown): boolean {
 }
 
 /**
- * Calls every command that a service needs. Returns an error that names the commands and keys that the user of the
+ * Calls every command that a service needs. Returns an error that identifies the commands and keys that the user of the
  * connection may not use; undefined if the user has all rights. Rejects if Redis is unreachable or loads its data.
  */
 export async function findMissingRights(

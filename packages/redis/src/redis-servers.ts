@@ -33,7 +33,7 @@ export interface RedisServers {
    */
   failed(error: unknown): void;
   /**
-   * Resolves when the first connection attempts have ended; an unreachable server is no error. Throws SettingsError if
+   * Resolves when the first connection attempts end; an unreachable server is no error. Throws SettingsError if
    * the server is not a cluster although it must be one.
    */
   connect(): Promise<void>;

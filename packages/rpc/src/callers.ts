@@ -87,7 +87,7 @@ export class CallerRefused extends Error {
   override readonly name: string = 'CallerRefused';
 }
 
-/** A call without the token of the installation, or with another one. */
+/** A call without the installation's token, or with another one. */
 export class CallerUnknown extends CallerRefused {
   override readonly name = 'CallerUnknown';
 }
@@ -179,7 +179,7 @@ function namesOf(call: Call): readonly string[] {
 }
 
 /**
- * Returns the connection of a call. grpc-js has no public API for this; without these fields, the certificate is parsed
+ * Returns a call's connection. grpc-js has no public API for this; without these fields, the certificate is parsed
  * at every call.
  */
 function sessionOf(call: Call): object | undefined {

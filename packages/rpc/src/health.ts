@@ -41,7 +41,7 @@ export class HealthState {
     });
   }
 
-  /** Yields the state of a service, and its changes until the signal aborts. */
+  /** Yields a service's state, and its changes until the signal aborts. */
   async *watch(service: string, signal: AbortSignal) {
     let lastSent: ServingStatus | undefined;
     while (!signal.aborted) {

@@ -20,7 +20,7 @@ function auditedMethods(services: readonly DescService[]): string[] {
   return services.flatMap(({ name, methods }) => methods.map(({ localName }) => `${name}/${localName}`)).sort();
 }
 
-/** Returns the entries of a request, in order. */
+/** Returns a request's entries, in order. */
 export async function readAudited(db: Queryable, requestId: string): Promise<Audited[]> {
   const { rows } = await db.query<{
     action: string;

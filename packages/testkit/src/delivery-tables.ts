@@ -24,7 +24,7 @@ const epochPositions = 1_000_000;
 /** Bounds the findings per kind, so that a message stays readable. */
 const findingsPerKind = 5;
 
-/** SQL for the tenant of a row, as findings name it. */
+/** SQL for a row's tenant, as findings name it. */
 const tenantOf = (row: string) => `${row}.workspace_id || ' ' || ${row}.environment`;
 
 /** SQL for the ID of the delivery of an event to a webhook (docs/adr/0006). */
@@ -139,13 +139,13 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
   },
 ];
 
-/** SQL for whether the workspace of a row is deleted, so that its rows are deleted in any order. */
+/** SQL for whether a row's workspace is deleted, so that its rows are deleted in any order. */
 function isDeleted(row: string): string {
   return `exists (select from webhooks.deleted_workspaces as gone where gone.workspace_id = ${row}.workspace_id)`;
 }
 
 /**
- * Returns the violations of the invariants, at most 5 of each kind. Reads all tables of the webhooks service, in one
+ * Returns the invariants' violations, at most 5 of each kind. Reads all tables of the webhooks service, in one
  * statement per kind.
  */
 export async function checkDeliveryTables(db: Queryable): Promise<Finding[]> {

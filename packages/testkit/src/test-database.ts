@@ -96,7 +96,7 @@ async function makeTemplate(admin: pg.Client, server: string, template: string, 
   await admin.query(`alter database ${building} rename to ${template}`);
 }
 
-/** Connects without timeouts, because concurrent test files may delay the creation of a database. */
+/** Connects without timeouts, because concurrent test files may delay a database's creation. */
 async function asAdmin(server: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
   const admin = new pg.Client({ connectionString: server, application_name: 'testkit' });
   await admin.connect();

@@ -50,7 +50,7 @@ export async function fillWorkspace(
   }
 }
 
-/** Returns the rows of a workspace, as text, by table: every table with a column workspace_id. */
+/** Returns a workspace's rows, as text, by table: every table with a column workspace_id. */
 export async function rowsOfWorkspace(pool: Pool, workspaceId: string): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const { name } of await readTables(pool)) {

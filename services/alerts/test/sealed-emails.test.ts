@@ -58,7 +58,7 @@ test('queued emails are re-encrypted with the current key, and are sent without 
     await expect(rotating.secrets.reencryptSecrets({}, { context: { actor: 'user:usr_1' } })).rejects.toMatchObject({
       code: 'insufficient_role',
     });
-    // Three emails, from the start and the end of the list, suffice; sending all of them would be slow.
+    // Three emails, from the beginning and end of the list, are enough; sending all of them would be slow.
     await database.pool.query(
       `delete from alerts.mails where id not in ('mail_0', 'mail_1', 'mail_${manyEmails - 1}')`,
     );

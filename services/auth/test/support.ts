@@ -80,7 +80,7 @@ export function createTestLimiter() {
   };
 }
 
-/** Cost of password hashes in tests; hasher.test.ts tests the cost of the service. */
+/** Cost of password hashes in tests; hasher.test.ts tests the service's cost. */
 export const cheapCost = { memoryKib: 64, passes: 1, parallelism: 1 };
 
 /** Returns an encryption key that differs for each `byte`. */

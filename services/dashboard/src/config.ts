@@ -25,7 +25,7 @@ export interface OidcConfig {
 export interface DashboardConfig {
   readonly host: string;
   readonly port: number;
-  /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the host of the request. */
+  /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the request's host. */
   readonly publicUrl: string | undefined;
   /** Base URLs of the REST API, for examples in pages. */
   readonly apiUrls: { readonly live: string; readonly sandbox: string };

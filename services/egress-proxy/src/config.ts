@@ -19,7 +19,7 @@ export interface EgressProxyConfig {
 }
 
 export interface TunnelLimits {
-  /** Timeout for receiving the head of a request. */
+  /** Timeout for receiving a request's head. */
   readonly headMs: number;
   /**
    * Timeout for resolving and connecting. It is shorter than the timeout in the webhooks service, so that the service

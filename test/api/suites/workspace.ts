@@ -92,7 +92,7 @@ export function workspaceSuite(target: () => Target): void {
         before: '[secret]',
         after: '[secret]',
       });
-      // Names are those at the time of the entry.
+      // Names are as of the action.
       const namesOf = (action: string) => {
         const entry = found.find((one) => one.action === action);
         return [entry?.actor_name, entry?.target_name];

@@ -46,7 +46,7 @@ const events = z
       type: 'array',
       minItems: 1,
       maxItems: eventTypes.length,
-      // Generators of clients ignore `if`. With `oneOf`, some of them lose the type of the items; with `uniqueItems`, the
+      // Generators of clients ignore `if`. With `oneOf`, some of them lose the items' type; with `uniqueItems`, the
       // one for Java creates code that does not compile.
       if: { contains: { const: '*' } },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema

@@ -39,7 +39,7 @@ const leastRole = {
 /** A permission that some roles lack. */
 export type Permission = keyof typeof leastRole;
 
-/** All permissions, in the order of the table. */
+/** All permissions, in the table's order. */
 export const permissions = Object.keys(leastRole) as readonly Permission[];
 
 /** Returns whether a role has a permission. Without a role (not a member), no permission is granted. */

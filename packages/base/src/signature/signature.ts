@@ -11,7 +11,7 @@ export interface SigningSecret {
 /** Secrets that sign a delivery. */
 export interface SigningSecrets {
   readonly current: SigningSecret;
-  /** Set during the overlap of a rotation. */
+  /** Set during a rotation's overlap. */
   readonly previous: SigningSecret | undefined;
 }
 
@@ -34,7 +34,7 @@ export function isWellFormedSecret(text: string): boolean {
   return isBase64 && bytes.length >= minBytes && bytes.length <= maxBytes;
 }
 
-/** Decodes the text of a secret. Does not validate it; see {@link isWellFormedSecret}. */
+/** Decodes a secret's text. Does not validate it; see {@link isWellFormedSecret}. */
 export function toSigningSecret(text: string): SigningSecret {
   return { text, bytes: Buffer.from(text.slice(prefix.length), 'base64') };
 }

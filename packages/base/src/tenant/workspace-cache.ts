@@ -1,7 +1,7 @@
 export interface WorkspaceCacheOptions<V> {
   /** Maximum weight of the entries of all workspaces together. An entry has the weight 1 until it is weighed. */
   readonly max: number;
-  /** Maximum weight of the entries of a workspace; default: `max`. */
+  /** Maximum weight of a workspace's entries; default: `max`. */
   readonly maxOfWorkspace?: number;
   /** TTL of an entry; without it, entries do not expire. */
   readonly ttlMs?: number;
@@ -18,7 +18,7 @@ interface Entry<V> {
   weight: number;
 }
 
-/** The keys of a workspace, least recently used first, and the weight of their entries. */
+/** A workspace's keys, least recently used first, and the weight of their entries. */
 interface Share {
   readonly workspaceId: string;
   readonly keys: Set<string>;
@@ -39,7 +39,7 @@ export class WorkspaceCache<V> {
   readonly #dispose: (value: V) => void;
   readonly #entries = new Map<string, Entry<V>>();
   readonly #shares = new Map<string, Share>();
-  /** Shares by their weight. The shares of a weight are in the order of their last use. */
+  /** Shares by their weight. A weight's shares are in the order of their last use. */
   readonly #byWeight = new Map<number, Set<Share>>();
   #largest = 0;
   #weight = 0;
@@ -146,7 +146,7 @@ export class WorkspaceCache<V> {
     if (oldest !== undefined) this.delete(oldest);
   }
 
-  /** Changes the weight of a share, and moves it to the shares of its new weight. */
+  /** Changes a share's weight, and moves it to the shares of its new weight. */
   #add(share: Share, change: number): void {
     const before = this.#byWeight.get(share.weight);
     before?.delete(share);

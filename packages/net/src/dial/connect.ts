@@ -16,7 +16,7 @@ export interface ConnectOptions {
   readonly timeoutMs: number;
   /** The proxy to connect through; it resolves the name. Default: the server is dialed directly. */
   readonly proxy?: HttpProxy | undefined;
-  /** Secures the connection and verifies the name of the server; default: without TLS. */
+  /** Secures the connection and verifies the server's name; default: without TLS. */
   readonly tls?: TlsOptions | undefined;
   /** Setting with the CA of the server, for the message of a certificate that cannot be verified. */
   readonly caSetting?: string;
@@ -88,7 +88,7 @@ function secure(
     const abort = () => fail(signal?.reason);
     const timer = setTimeout(() => fail(new Error('timed out')), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
-    // A TLS socket can emit two errors: this side rejects the certificate, and then reads the alert of the server.
+    // A TLS socket can emit two errors: this side rejects the certificate, and then reads the server's alert.
     socket.on('error', fail);
     socket.once('close', () => fail(new Error('the server closed the connection during the TLS handshake')));
     socket.once('secureConnect', () => {

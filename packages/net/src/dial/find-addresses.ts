@@ -16,7 +16,7 @@ export type Resolve = (name: string) => readonly Promise<readonly string[]>[];
  */
 export type SelectAddresses = (host: string, found: readonly string[], earlier: readonly string[]) => readonly string[];
 
-/** Receives the addresses of a host. */
+/** Receives a host's addresses. */
 export interface AddressListener {
   /** Called when dialing may begin: all addresses are known, or some are and the others are late. */
   begin(): void;
@@ -31,7 +31,7 @@ export interface AddressListener {
 const selectAll: SelectAddresses = (_host, found) => found;
 
 /**
- * Finds the addresses of a host, and passes on only selected ones. Addresses that arrive after dialing began are
+ * Finds a host's addresses, and passes on only selected ones. Addresses that arrive after dialing began are
  * selected likewise.
  * @param host a name or an IP address, which is not selected
  * @returns a function that ends the calls to the listener

@@ -69,7 +69,7 @@ export class PendingSocket extends Duplex {
   }
 
   override destroy(error?: Error): this {
-    // Node calls _destroy only after _construct has ended.
+    // Node calls _destroy only after _construct ends.
     this.#abort();
     return super.destroy(error);
   }

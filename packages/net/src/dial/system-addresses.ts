@@ -17,7 +17,7 @@ export function systemAddresses(family: 4 | 6 | undefined): Resolve {
   return (name) => [lookupAddresses(name, family)];
 }
 
-/** Returns the addresses of a name, as {@link systemAddresses} finds them. An address is its own. */
+/** Returns a name's addresses, as {@link systemAddresses} finds them. An address is its own. */
 export function lookupAddresses(name: string, family: 0 | 4 | 6 = 0): Promise<readonly string[]> {
   const key = `${family} ${name}`;
   const known = lookups.get(key);

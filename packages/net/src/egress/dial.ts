@@ -7,7 +7,7 @@ export interface DialTargetOptions {
   readonly resolve: Resolve;
   /** For resolving and connecting together. */
   readonly timeoutMs: number;
-  /** Whether the socket stays open for writing after the other side has ended. Defaults to false. */
+  /** Whether the socket stays open for writing after the other side ends. Defaults to false. */
   readonly allowHalfOpen?: boolean;
   /** Called when the first address is dialed. */
   readonly onResolved?: () => void;

@@ -61,7 +61,7 @@ function readStandard(text: string): Forwarded {
   };
 }
 
-/** Returns a function that returns the entries of a list, the last one first. An empty list has no entries. */
+/** Returns a function that returns a list's entries, the last one first. An empty list has no entries. */
 function fromRight(list: string): () => string | undefined {
   let end = list === '' ? -1 : list.length;
   return () => {

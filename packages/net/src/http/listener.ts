@@ -43,7 +43,7 @@ export interface ListenOptions {
 
 /** Time limits for clients, in milliseconds. */
 interface Times {
-  /** For the head of a request, including the time from the connection to the first request. */
+  /** For a request's head, including the time from the connection to the first request. */
   readonly headersMs: number;
   /** For a whole request. */
   readonly requestMs: number;

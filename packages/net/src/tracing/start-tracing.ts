@@ -11,7 +11,7 @@ export interface StartTracingOptions {
 
 /**
  * Starts tracing if OpenTelemetry's standard variables name an exporter. Otherwise it loads nothing and returns
- * undefined. Throws an error that names the invalid variable.
+ * undefined. Throws an error that identifies the invalid variable.
  */
 export async function startTracing({
   serviceName,

@@ -235,7 +235,7 @@ for (const { address, scopeid } of Object.values(networkInterfaces()).flatMap((a
   if (!isPublicAddress(address)) shown(`an address of this machine (${scopeid ?? 0})`, `https://${host}:PORT/hook`);
 }
 
-/** @param port the port of the listener */
+/** @param port the listener's port */
 export function hostileTargets(port: number): HostileTarget[] {
   return table.map((target) => ({ ...target, url: target.url.replaceAll('PORT', `${port}`) }));
 }

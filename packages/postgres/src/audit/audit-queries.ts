@@ -7,7 +7,7 @@ import { harmlessDetails, harmlessName } from './field-changes.ts';
 import { takeAuditPace } from './pace.ts';
 
 /**
- * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
+ * Appends audit entries in the change's transaction, so that a change and its entry are committed together or not
  * at all. Skips entries with an empty list of changes: the request changed nothing. Throws `rate_limit_exceeded` if the
  * workspace makes audited changes too fast.
  * @param options.isPaced the caller has called takeAuditPace() for these entries
@@ -89,7 +89,7 @@ const maxRowsRead = 10_000;
 const beforeRequestMs = 60_000;
 const afterRequestMs = 3_600_000;
 
-/** Returns bounds of the IDs of the entries of a request: the first, and the first that is too late. */
+/** Returns bounds of the IDs of a request's entries: the first, and the first that is too late. */
 function boundsOf(requestId: string): [first: string | null, end: string | null] {
   if (requestId === '') return [null, null];
   const atMs = idTime(requestId);

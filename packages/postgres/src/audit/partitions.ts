@@ -1,7 +1,7 @@
 import { dayPartitions, type Queryable } from '../db/index.ts';
 
 /**
- * Monthly partitions of the audit log. Services create them. Only the owner of the tables can drop them, which
+ * Monthly partitions of the audit log. Services create them. Only the tables' owner can drop them, which
  * `rms migrate` does if AUDIT_LOG_DAYS is set. It has no agreed clock, so partitions expire by the earlier one of the
  * clocks of the database and of this machine.
  */

@@ -26,7 +26,7 @@ export interface ClockReading {
 }
 
 /**
- * Creates a function that returns the agreed time of successive readings. It is the time of the database while that
+ * Creates a function that returns the agreed time of successive readings. It is the database's time while that
  * advances like the monotonic clock. When the clock of the database jumps ahead, the agreed time continues with the
  * monotonic clock for an hour, and then follows at two days per hour. It follows a clock that is set back immediately.
  */

@@ -3,7 +3,7 @@ import type { PoolConfig } from 'pg';
 
 /** Options of pg, and an own one. */
 export interface ConnectionOptions extends PoolConfig {
-  /** Whether a session must be bound to the certificate of the server, see {@link dialingClient}. */
+  /** Whether a session must be bound to the server's certificate, see {@link dialingClient}. */
   readonly requiresChannelBinding?: true;
 }
 
@@ -56,7 +56,7 @@ const unverified = 'no-verify';
  * Verification covers the certificate chain and the host name of the URL. No mode falls back to an unencrypted
  * connection. `ssl=` is an alias of `sslmode=`. `sslrootcert=system` requests the public CAs, and so TLS.
  *
- * `channel_binding` is for passwords over TLS: `prefer` binds a session to the certificate of the server if the server
+ * `channel_binding` is for passwords over TLS: `prefer` binds a session to the server's certificate if the server
  * offers it, and `require` refuses other sessions.
  */
 export function connectionOptions(url: string, files: TlsFiles, sessionOptions: string): ConnectionOptions {

@@ -76,7 +76,7 @@ async function inOpenCall<T>(
   }
 }
 
-/** Asks the server to cancel the statement of a session, and closes the session after the response. */
+/** Asks the server to cancel a session's statement, and closes the session after the response. */
 function cancel(client: PoolClient): void {
   if (canceled.has(client)) return;
   canceled.add(client);

@@ -17,7 +17,7 @@ export interface PoolOptions {
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Role that each session assumes; unset: the role of the login. */
+  /** Role that each session assumes; unset: the login's role. */
   readonly role?: string | undefined;
   /** 'kept' is for statements that find all rows by key; default: 'each'. See {@link sessionOptions}. */
   readonly plans?: 'each' | 'kept' | undefined;

@@ -2,7 +2,7 @@ import { RmsError } from '@rms/base/errors';
 import type pg from 'pg';
 import type { Pool, PoolClient, Queryable } from './queryable.ts';
 
-/** The server of a session, as of the start of the session. */
+/** A session's server, as of the session's start. */
 interface Server {
   readonly isReadOnly: boolean;
   /** Identifies the cluster. Standbys and physical backups have the identifier of their origin. */

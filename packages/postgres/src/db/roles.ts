@@ -13,7 +13,7 @@ export function roleName(prefix: string, service: ServiceRole): string {
 
 const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks', 'alerts'];
 
-/** From PostgreSQL 16 on, the creator of a role is its member, but may not assume it. */
+/** From PostgreSQL 16 on, a role's creator is its member, but may not assume it. */
 const maySetRole = `case when current_setting('server_version_num')::integer < 160000
   then pg_has_role($1::text, 'MEMBER') else pg_has_role($1::text, 'SET') end`;
 

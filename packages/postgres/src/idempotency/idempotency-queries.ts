@@ -15,7 +15,7 @@ export interface ClaimedRef extends IdempotencyRef {
   readonly claim: Buffer;
 }
 
-/** The record of a key. */
+/** A key's record. */
 export interface StoredResponse {
   /** SHA-256 of the request. */
   readonly fingerprint: Buffer;

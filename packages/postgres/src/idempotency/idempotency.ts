@@ -27,7 +27,7 @@ export interface IdempotentRequest {
   /** Called only if there is a key. */
   tenant(): Tenant;
   /**
-   * Separates the keys of the endpoints of a service. Empty for the creation of webhooks, whose keys are stored as the
+   * Separates the keys of a service's endpoints. Empty for the creation of webhooks, whose keys are stored as the
    * client sent them.
    */
   readonly operation: string;
@@ -80,7 +80,7 @@ const claimedSeconds = 60;
 class KeyTaken extends Error {}
 
 /**
- * Creates the store of a service.
+ * Creates a service's store.
  * @param contextOf binds an encrypted response to its record
  */
 export function createIdempotency(parts: {

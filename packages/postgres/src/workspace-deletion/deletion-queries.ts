@@ -67,7 +67,7 @@ export async function deleteRange(
   return rowCount ?? 0;
 }
 
-/** Condition of the rows of a part; parameter 2 is the environment or null. */
+/** Condition of a part's rows; parameter 2 is the environment or null. */
 function ofEnvironment(environment: Part['environment']): string {
   return environment === undefined ? '$2::text is null' : 'environment = $2';
 }

@@ -77,7 +77,7 @@ describe('The months of the audit log', () => {
   test('are dropped by the owner of the tables when their last day has expired', async () => {
     const { pool } = database;
     const [first = '', ...later] = await partitions();
-    // PostgreSQL reports an error before it releases the locks of the statement. The next statement of the same session
+    // PostgreSQL reports an error before it releases the statement's locks. The next statement of the same session
     // waits for that, and one of another session does not.
     const dropper = await pool.connect();
     const reader = await pool.connect();

@@ -18,7 +18,7 @@ export function describeDeletion({
   readonly createDatabase: () => Promise<TestDatabase>;
   /** SQL expressions of columns; see {@link fillWorkspace}. */
   readonly special?: Readonly<Record<string, string>>;
-  /** Runs the housekeeping of the service until the signal aborts. */
+  /** Runs the service's housekeeping until the signal aborts. */
   readonly housekeep: (pool: Pool, signal: AbortSignal) => Promise<void>;
 }): void {
   // Entries before the first month of the audit log.
@@ -50,7 +50,7 @@ export function describeDeletion({
         pageToken = nextPageToken;
       }
     };
-    /** Returns the rows besides the audit log and the record of the deletion. */
+    /** Returns the rows besides the audit log and the deletion's record. */
     const remaining = async (id: string) => {
       const { [deletedWorkspaces]: record, 'audit.entries': entries, ...rest } = await rowsOfWorkspace(pool, id);
       return Object.values(rest).flat();

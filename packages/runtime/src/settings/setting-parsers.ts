@@ -27,7 +27,7 @@ export function name(value: string): string {
   return value;
 }
 
-/** Parses the name of a claim, which can be a URL. */
+/** Parses a claim's name, which can be a URL. */
 export function claim(value: string): string {
   if (!/^[!-~]{1,200}$/.test(value)) throw new Error(`"${value}" is not the name of a claim`);
   return value;

@@ -59,7 +59,7 @@ export interface ReadRecord {
   readonly path: string;
   /** The `webhook-id` header. */
   readonly eventId: string;
-  /** Whether X-Service-Signature matches the body and the secret of the path; undefined without a secret or a body. */
+  /** Whether X-Service-Signature matches the body and the path's secret; undefined without a secret or a body. */
   readonly verified: boolean | undefined;
   readonly atMs: number;
 }

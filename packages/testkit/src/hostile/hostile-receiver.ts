@@ -29,7 +29,7 @@ export interface HostileReceiver {
   expectSecret(path: string, secret: string): Promise<void>;
   /** Returns all records, including records from before a kill. */
   records(): ReceiverRecord[];
-  /** Returns the requests of a path, in order. */
+  /** Returns a path's requests, in order. */
   requests(path: string): ReadRecord[];
   /** Returns the number of open connections. */
   connections(): Promise<number>;

@@ -1,7 +1,7 @@
 /** Current state of a subject according to a rule. */
 export interface Observation {
   readonly bad: boolean;
-  /** In the unit of the threshold. */
+  /** In the threshold's unit. */
   readonly value: number;
   readonly threshold: number;
   /** Text for emails and the dashboard. */

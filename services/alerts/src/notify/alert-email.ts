@@ -53,7 +53,7 @@ export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subje
 const maxListed = 50;
 
 /**
- * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
+ * Returns the content of an email about one or more incidents of a rule. Its subject line identifies the object or the number
  * of objects, the workspace and the environment. A later email about a single incident replies to the report and has its
  * title, even if another rule reported the problem.
  */

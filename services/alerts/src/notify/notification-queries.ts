@@ -6,7 +6,7 @@ import type { Notice } from '../incident/incident.ts';
 import type { IncidentNotice } from '../incident/incident-queries.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
-/** A pending notification to the recipients of a rule. */
+/** A pending notification to a rule's recipients. */
 export interface Notification extends Tenant {
   readonly id: string;
   readonly kind: AlertKind;

@@ -27,7 +27,7 @@ export async function insertIdentity(
   return rowCount === 1;
 }
 
-/** Returns the identities of a user, oldest first. */
+/** Returns a user's identities, oldest first. */
 export async function listIdentities(db: Queryable, userId: string): Promise<LinkedIdentity[]> {
   const { rows } = await db.query<IdentityRow>(
     `select ${columns} from auth.identities where user_id = $1 order by linked_at, issuer, subject`,

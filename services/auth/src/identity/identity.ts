@@ -19,7 +19,7 @@ const maxIssuerLength = 2_048;
 /** OpenID Connect Core, section 2: `sub` has at most 255 characters. */
 const maxSubjectLength = 255;
 
-/** Throws one `invalid_request` that names every invalid field. */
+/** Throws one `invalid_request` that identifies every invalid field. */
 export function checkIdentity({ issuer, subject }: Identity): Identity {
   const details: FieldViolation[] = [];
   if (issuer === '' || issuer.length > maxIssuerLength) {

@@ -20,7 +20,7 @@ export interface StoredKey extends Tenant {
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly revokedAt: Date | undefined;
-  /** End of the overlap of a roll. From this time on the key is rejected with `api_key_expired`. */
+  /** End of a roll's overlap. From this time on the key is rejected with `api_key_expired`. */
   readonly rolledAt: Date | undefined;
   readonly replacedById: string | undefined;
   /** For example "key:key_…", "operator:alice@laptop" or "system". Empty if unknown. */
@@ -46,7 +46,7 @@ const allowedIpsLimit = 100;
 /** The latest time that a google.protobuf.Timestamp can represent. */
 const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
-/** Creates a key and its value. Only the hash of the value is stored. */
+/** Creates a key and its value. Only the value's hash is stored. */
 export function makeKey(input: KeyInput & Pick<StoredKey, 'workspaceId' | 'environment' | 'scope' | 'createdBy'>): {
   key: StoredKey;
   value: string;
@@ -92,7 +92,7 @@ export function endOfKey({ expiresAt, rolledAt }: StoredKey): Date | undefined {
   return expiresAt ?? rolledAt;
 }
 
-/** Validates and normalizes the input. Throws one `invalid_request` that names every invalid field. */
+/** Validates and normalizes the input. Throws one `invalid_request` that identifies every invalid field. */
 export function checkKeyInput(input: KeyInput, now: Date): KeyInput {
   const details: FieldViolation[] = nameViolations(input.name);
   // Both comparisons are false for an invalid Date.

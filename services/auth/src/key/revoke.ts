@@ -91,7 +91,7 @@ function entriesOf(before: readonly StoredKey[], after: readonly StoredKey[]): N
   });
 }
 
-/** Returns the reference of a request. */
+/** Returns a request's reference. */
 export function refOf({ workspaceId, environment, id }: Pick<RevokeKeyRequest, 'workspaceId' | 'environment' | 'id'>) {
   return { workspaceId, environments: toEnvironments(environment), id };
 }

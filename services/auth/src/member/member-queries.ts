@@ -61,7 +61,7 @@ interface MemberRow {
   disabled: boolean;
 }
 
-/** Returns the members of a workspace, sorted by email address. */
+/** Returns a workspace's members, sorted by email address. */
 export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
   const { rows } = await db.query<MemberRow>(
     `select user_id, email, name, role, memberships.created_at, last_sign_in_at,

@@ -61,7 +61,7 @@ export function trimRequestCounts(db: Queryable, retentionDays: number, signal?:
   );
 }
 
-/** SQL expressions for the fields of a request, except the names of its key. */
+/** SQL expressions for a request's fields, except the names of its key. */
 export const columnsOf = (
   r: string,
 ) => `${r}.workspace_id as "workspaceId", ${r}.environment, request_id as "requestId",

@@ -35,7 +35,7 @@ export function makeUser({ email, emailKey }: Email, name: string, passwordHash:
   };
 }
 
-/** Validates the name of a user, which may be empty. Throws `invalid_request`. */
+/** Validates a user's name, which may be empty. Throws `invalid_request`. */
 export function checkName(name: string): string {
   const details: FieldViolation[] = [];
   if ([...name].length > maxNameLength) {

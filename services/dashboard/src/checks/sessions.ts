@@ -28,7 +28,7 @@ export interface SignedIn {
   readonly memberships: readonly Membership[];
 }
 
-/** Checks, starts and ends the session of a request. */
+/** Checks, starts and ends a request's session. */
 export interface Sessions {
   /**
    * Returns the signed-in user. Throws `not_signed_in` unless the session is valid, and `rate_limit_exceeded` if the user

@@ -12,7 +12,7 @@ export const alertKinds = enumNames(AlertKind);
 export type AlertKindName = (typeof alertKinds.names)[number];
 const incidentStates = enumNames(IncidentState);
 
-/** Alert rule. See `Rule` in rms.alerts.v1 for the unit of the threshold. */
+/** Alert rule. See `Rule` in rms.alerts.v1 for the threshold's unit. */
 export interface RuleDocument {
   readonly kind: AlertKindName;
   readonly enabled: boolean;

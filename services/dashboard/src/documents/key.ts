@@ -26,7 +26,7 @@ export interface KeyDocument {
   readonly ends_at: string | null;
   readonly replaced_by: string | null;
   readonly allowed_ips: readonly string[];
-  /** Requests per window. null: the limit of the plan. 0: no limit. */
+  /** Requests per window. null: the plan's limit. 0: no limit. */
   readonly rate_limit_requests: number | null;
   /** The most recent request that was refused because of the key. null: none is recorded. */
   readonly last_refusal: { readonly at: string | null; readonly code: string } | null;

@@ -1,6 +1,6 @@
 /** Effective limits and rules, which the pages show. 0: no limit. */
 export interface LimitsDocument {
-  /** null: the limits of the installation. */
+  /** null: the installation's limits. */
   readonly plan: string | null;
   /** Maximum rate limit of a key. */
   readonly rate_limit_requests: number;

@@ -29,7 +29,7 @@ export function setCookie(name: string, value: string, { maxAgeSeconds, sameSite
   return [`${cookieName(name, scope)}=${value}`, ...attributes].join('; ');
 }
 
-/** Returns the value of a cookie. Undefined if it was sent zero or several times. */
+/** Returns a cookie's value. Undefined if it was sent zero or more than once. */
 export function readCookie({ headers }: IncomingMessage, name: string, scope: CookieScope): string | undefined {
   const wanted = `${cookieName(name, scope)}=`;
   const found = (headers.cookie ?? '')

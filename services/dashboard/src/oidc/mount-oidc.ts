@@ -37,7 +37,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** Cookie with the key of the browser. Only this browser can complete its visits. */
+/** Cookie with the browser's key. Only this browser can complete its visits. */
 const cookie = 'rms_oidc';
 /** Long enough for a user who takes a break at the provider. */
 const browserSeconds = 12 * 3_600;

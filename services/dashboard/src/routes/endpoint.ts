@@ -15,7 +15,7 @@ import type { TailHub } from '../tail/tail-hub.ts';
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
 /**
- * Signs out at the provider, after the session has ended. Returns the URL that the browser must open to end the session
+ * Signs out at the provider, after the session ends. Returns the URL that the browser must open to end the session
  * there. Returns undefined if OIDC_SIGN_OUT is not set, the session did not begin at the provider, or the provider
  * offers no such URL; the next sign-in then asks to choose an account.
  */
@@ -56,12 +56,12 @@ export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
   readonly role: Role;
   /**
-   * Idempotency key of the change. Differs if the user, the content of the request, or the Idempotency-Key that the page
+   * Idempotency key of the change. Differs if the user, the request's content, or the Idempotency-Key that the page
    * sent differ. Empty if the page sent none.
    */
   readonly idempotencyKey: string;
   readonly tails: Pick<TailHub, 'join'>;
-  /** For long-running calls: throws if the session or the membership has ended since. */
+  /** For long-running calls: throws if the session or the membership ended since. */
   checkAgain(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ interface ServedApiEndpoint extends Omit<TenantEndpoint, 'handle'> {
 
 export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint | ServedApiEndpoint;
 
-/** Path prefix of the endpoints of a workspace. */
+/** Path prefix of a workspace's endpoints. */
 const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
 
 /** Returns the full path of an endpoint. */

@@ -22,7 +22,7 @@ export const unsubscribe = linkEndpoint('/api/unsubscribe', async ({ backend, bo
   return undefined;
 });
 
-/** Undoes an unsubscription with the token in the fragment of the link. */
+/** Undoes an unsubscription with the token in the link's fragment. */
 export const resubscribe = linkEndpoint('/api/unsubscribe/undo', async ({ backend, body: { token }, context }) => {
   await backend.alerts.resubscribe({ token }, { context });
   return undefined;

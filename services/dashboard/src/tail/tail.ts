@@ -6,7 +6,7 @@ import type {
   TailedDelivery,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 
-/** Polls webhooks with the identity of the viewer. */
+/** Polls webhooks with the viewer's identity. */
 export type Poll = (
   requested: Pick<MessageInitShape<typeof TailDeliveriesRequestSchema>, 'after' | 'knownIds'>,
 ) => Promise<TailDeliveriesResponse>;

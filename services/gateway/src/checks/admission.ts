@@ -44,7 +44,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     }
   };
 
-  /** Checks the address, the scope and the limits of a caller. Returns the caller by the newest verdict. */
+  /** Checks a caller's address, scope and limits. Returns the caller by the newest verdict. */
   async function authorize(
     { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
     request: Request,
@@ -87,7 +87,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return caller;
   }
 
-  /** Returns the caller of the key. Throws a 401 error, or a 429 error for an address with too many failures. */
+  /** Returns the key's caller. Throws a 401 error, or a 429 error for an address with too many failures. */
   async function authenticate(request: Request, response: ApiResponse) {
     try {
       const keyHash = keyHashOf(request, environment);

@@ -31,7 +31,7 @@ export interface Caller {
 /** One message for both causes, because two messages would reveal which keys have existed. */
 const unknownOrRevoked = 'The API key does not exist or has been revoked.';
 
-/** The rejection of a key. */
+/** A key's rejection. */
 export class KeyRefusal extends RmsError {
   /** Whether the key exists. Unknown keys count as guesses. */
   readonly exists: boolean;

@@ -24,7 +24,7 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
 }
 
 /**
- * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message names the
+ * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message identifies the
  * limit and when it resets.
  * @param own what the rate limit of the key applies to
  */

@@ -41,7 +41,7 @@ export interface RelayOptions {
   readonly stallSeconds?: number;
 }
 
-/** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
+/** Publishes the outbox's events. Several relays share the partitions; one relay holds a partition at a time. */
 export interface Relay extends Worker {
   /**
    * Call this after a commit that appended the first events of resources. In partitions that this relay holds, they are

@@ -17,7 +17,7 @@ export interface Change {
 
 /** The outcome of a batch of changes: the result of each change, and the rows that the transaction must write. */
 export interface Outcome {
-  /** In the order of the changes: the updated resource, the last state of the deleted resource, or the error. */
+  /** In the changes' order: the updated resource, the last state of the deleted resource, or the error. */
   readonly responses: readonly (Resource | RmsError)[];
   readonly updated: readonly Resource[];
   readonly deleted: readonly Resource[];
@@ -34,7 +34,7 @@ export interface ChangeParts extends EventParts {
 }
 
 /**
- * Applies `changes` in order. If a batch changes a resource several times, each change sees the result of the previous
+ * Applies `changes` in order. If a batch changes a resource more than once, each change sees the result of the previous
  * one and emits its own events (specification, "States and transitions").
  */
 export function applyChanges(resources: readonly Resource[], changes: readonly Change[], parts: ChangeParts): Outcome {

@@ -62,7 +62,7 @@ export function auditOf(
   return [{ origin: cause, entry: { workspaceId, environment, target, action, changes } }];
 }
 
-/** Appends the entries in the transaction of the changes. Each call has taken its pace before; see {@link takePace}. */
+/** Appends the entries in the changes' transaction. Each call has taken its pace before; see {@link takePace}. */
 export async function appendAudits(tx: Queryable, audits: readonly AuditedChange[]): Promise<void> {
   for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry], { isPaced: true });
 }

@@ -61,7 +61,7 @@ export function applyUpdate(
   return { resource: { ...resource, name, status, metadataJson, updatedAt: nextUpdateTime(resource, now) }, previous };
 }
 
-/** Returns the time of a change: strictly increasing, even if the clocks of two instances differ. */
+/** Returns a change's time: strictly increasing, even if the clocks of two instances differ. */
 export function nextUpdateTime({ updatedAt }: Resource, now: Date): Date {
   return new Date(Math.max(now.getTime(), updatedAt.getTime() + 1));
 }

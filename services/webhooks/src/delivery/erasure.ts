@@ -6,7 +6,7 @@ import { type DeletedResource, eraseResource, readDeleted } from './erase-querie
 const resourcesPerStatement = 1_000;
 /** Statements per run that look for deleted resources. The next run continues after them. */
 const pagesPerRun = 10;
-/** Bounds the turns of a run, so that resources of other workspaces are found soon. */
+/** Bounds a run's turns, so that resources of other workspaces are found soon. */
 const resourcesPerRun = 500;
 
 /**

@@ -32,7 +32,7 @@ const statusesIn: Readonly<Record<LogSource, readonly LoggedStatus[]>> = {
 };
 
 /**
- * SQL expression for the status of a delivery, per table. A canceled delivery is stored as a failed one with the reason
+ * SQL expression for a delivery's status, per table. A canceled delivery is stored as a failed one with the reason
  * 'canceled', so that the previous release can read it.
  */
 export const statusOf: Readonly<Record<LogSource, string>> = {

@@ -23,7 +23,7 @@ export interface LoggedDelivery extends Tenant {
   readonly status: LoggedStatus;
   readonly origin: string;
   readonly createdAt: Date;
-  /** Null if the delivery has ended, or waits for an earlier delivery of its lane. */
+  /** Null if the delivery ended, or waits for an earlier delivery of its lane. */
   readonly nextAttemptAt: Date | null;
   /** Null if the delivery is not due, or is about to be attempted. */
   readonly delayReason: DelayReason | null;
@@ -61,7 +61,7 @@ interface LogRow extends LoggedDelivery {
   readonly total: number;
 }
 
-/** The rows of a table, and where to continue reading; undefined if all were read. */
+/** A table's rows, and where to continue reading; undefined if all were read. */
 interface LogPart {
   readonly rows: LogRow[];
   readonly next: string | undefined;

@@ -7,7 +7,7 @@ import { nextIds, stepLimit } from './selection-queries.ts';
 
 /**
  * Reads one replay whose next step is due, and locks it until the transaction ends. A step that is due in more than ten
- * minutes was scheduled before the clock of the database was set back: the longest pause is five minutes.
+ * minutes was scheduled before the database's clock was set back: the longest pause is five minutes.
  */
 export async function takeReplay(tx: Queryable): Promise<Replay | undefined> {
   const { rows } = await tx.query<ReplayRow>(

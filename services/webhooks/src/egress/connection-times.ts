@@ -48,7 +48,7 @@ export interface Watch {
   /** Returns whether any byte of the response arrived. */
   hasResponse(): boolean;
   /**
-   * Returns the first bytes of the response, at least the size of a head. Must be called when the request has ended,
+   * Returns the first bytes of the response, at least a head's size. Must be called when the request ends,
    * because the connection keeps them until then.
    */
   takeReceived(): readonly Buffer[];
@@ -82,7 +82,7 @@ const processing = Buffer.from('HTTP/1.1 102');
  * Keeps references to the bytes that undici reads from the socket. Its parser discards a head that it does not accept.
  *
  * Shows undici a `100 Continue` before the response as 102, which it skips. It would close the connection on 100, which
- * a client must accept also if it has not asked for it (RFC 9110, 15.2).
+ * a client must accept even if it has not asked for it (RFC 9110, 15.2).
  */
 function keepReceived(socket: Socket, connection: Connection): void {
   const { read } = socket;
@@ -154,7 +154,7 @@ export class ConnectClock {
   }
 }
 
-/** Thrown if a connection could not be opened. It has the code and the message of the cause. */
+/** Thrown if a connection could not be opened. It has the code and the cause's message. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string;

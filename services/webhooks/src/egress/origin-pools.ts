@@ -60,7 +60,7 @@ export class OriginPools {
       .finally(() => this.#single.delete(client));
   }
 
-  /** Closes all pools after the running requests have ended. */
+  /** Closes all pools after the running requests end. */
   async close(): Promise<void> {
     await Promise.all([...this.#all(), ...this.#single].map((pool) => pool.close()));
   }

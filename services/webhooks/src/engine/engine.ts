@@ -185,7 +185,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const share = async ({ webhookId }: DeliveryJob, change: Omit<EndpointChange, 'webhookId'>): Promise<void> => {
     try {
       await saveChange({ webhookId, ...change });
-      // The next poll reads the time of the probe, or leases the deliveries of a circuit that has closed.
+      // The next poll reads the probe's time, or leases the deliveries of a circuit that has closed.
       sleeper.wake();
     } catch (err) {
       log.warn({ err, webhook_id: webhookId }, 'could not store the state of an endpoint');

@@ -121,7 +121,7 @@ export async function readLetterBytes(db: Queryable): Promise<number> {
 
 const maxCounted = 10_000;
 
-/** Returns the numbers of parked and of other dead letters, up to {@link maxCounted}, and the size of the table. */
+/** Returns the numbers of parked and of other dead letters, up to {@link maxCounted}, and the table's size. */
 export async function countLetters(db: Queryable): Promise<{ parked: number; kept: number; bytes: number }> {
   const { rows } = await db.query<{ parked: number; kept: number; bytes: string }>(
     `select (select count(*) from (select from webhooks.dead_letters where parked

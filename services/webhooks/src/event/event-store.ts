@@ -14,7 +14,7 @@ import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
   readonly pool: Pool;
-  /** The topic of the events. */
+  /** The events' topic. */
   readonly topic: string;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
@@ -46,7 +46,7 @@ interface Outcome {
 }
 
 interface Progress extends Stored {
-  /** The ranges of the events, which do not advance. */
+  /** The events' ranges, which do not advance. */
   readonly ranges: readonly HandledRange[];
   /** The tenants with events that are not stored. */
   readonly tenants: Map<string, Outcome>;
@@ -130,7 +130,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     }
   };
 
-  /** Stores and defers the events of a tenant, in statements that are halved with each of its failures. */
+  /** Stores and defers a tenant's events, in statements that are halved with each of its failures. */
   const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, progress: Progress) => {
     const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
     let rest = arrivals;
@@ -178,7 +178,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
   };
 
   /**
-   * @param ranges the ranges of the arrivals, at most one per partition. Those that may advance do so with the last
+   * @param ranges the arrivals' ranges, at most one per partition. Those that may advance do so with the last
    * statement, unless an event is refused, parked or fails.
    */
   return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {

@@ -15,9 +15,9 @@ export interface HandledRanges {
 }
 
 /**
- * Returns CTEs that advance the positions of a topic: `ranges`, `behind` (the partitions whose position is before their
+ * Returns CTEs that advance a topic's positions: `ranges`, `behind` (the partitions whose position is before their
  * range, or missing; it does not advance, and the records must not be stored) and `advanced`. Positions never decrease
- * here, and are locked in the order of the partitions. The parameters from `first` on are those of
+ * here, and are locked in the partitions' order. The parameters from `first` on are those of
  * {@link positionValues}.
  * @param condition whether positions may advance
  */
@@ -70,7 +70,7 @@ export async function advancePositions(
   return rows.map(({ bus_partition: partition }) => partition);
 }
 
-/** Reads the positions of partitions, and the epoch of the feeds. */
+/** Reads the positions of partitions, and the feeds' epoch. */
 export async function readPositions(db: Queryable, topic: string, partitions: readonly number[]) {
   const { rows } = await db.query<{
     epoch: number;

@@ -12,7 +12,7 @@ export function periodStartMs(name: PeriodName, atMs: number): number {
   return atMs - (atMs % periods[name].lengthMs);
 }
 
-/** Returns the slot that stores the counts of a period. */
+/** Returns the slot that stores a period's counts. */
 export function slotOf(name: PeriodName, atMs: number): number {
   const { lengthMs, slots } = periods[name];
   return Math.floor(atMs / lengthMs) % slots;

@@ -2,7 +2,7 @@ import { newId } from '@rms/base/ids';
 import type { Environment, Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 
-/** A message for the owner of a webhook. */
+/** A message for a webhook's owner. */
 export interface Notice extends Tenant {
   readonly type: 'webhook.disabled' | 'webhook.enabled' | 'webhook.deleted';
   readonly subjectId: string;

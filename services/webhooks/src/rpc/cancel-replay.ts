@@ -12,7 +12,7 @@ import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const fields: AuditedFields<Pick<Replay, 'status'>> = { status: 'shown' };
 
-/** Cancels a replay. The audit entry names its webhook. */
+/** Cancels a replay. The audit entry identifies its webhook. */
 export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof DeliveriesService>['cancelReplay'] {
   return async (request, context) => {
     const { id } = request;

@@ -1,7 +1,7 @@
 import type { SealContext } from '@rms/base/secrets';
 import type { Tenant } from '@rms/base/tenant';
 
-/** The key of a webhook. */
+/** A webhook's key. */
 export interface WebhookRef extends Tenant {
   readonly webhookId: string;
 }

@@ -58,7 +58,7 @@ describe('storing the events of several tenants', () => {
     );
     return rows.map(({ id }) => id);
   };
-  /** Locks the feed of a tenant until the returned function is called. */
+  /** Locks a tenant's feed until the returned function is called. */
   const lockFeed = async ({ workspaceId }: Tenant) => {
     const holder = await database.pool.connect();
     await holder.query('begin');

@@ -170,7 +170,7 @@ test('a day is kept if one of its deliveries is redelivered while it is being dr
   database.breaks(['positions'], 'drops the days of its events');
   const { pool } = database;
   const redelivering = await pool.connect();
-  // PostgreSQL reports an error before it releases the locks of the statement. The next statement of the same session
+  // PostgreSQL reports an error before it releases the statement's locks. The next statement of the same session
   // waits for that, and one of another session does not.
   const dropper = await pool.connect();
   try {

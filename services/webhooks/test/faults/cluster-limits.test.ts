@@ -59,7 +59,7 @@ describe('three instances of the service', () => {
     while (ended < instances * 20) {
       const wanted = Math.min(8, instances * 20 - ended);
       await waitUntil(() => responses.length >= wanted, { what: `${wanted} concurrent attempts` });
-      // Between two heartbeats, every instance polls several times.
+      // Between two heartbeats, every instance polls more than once.
       if (ended === 0) await nextBeat();
       expect(responses.length).toBeLessThanOrEqual(8);
       const [end] = responses.splice(0, 1);

@@ -92,7 +92,7 @@ describe('records of hostile receivers', () => {
       const [attempt] = delivery?.attempts ?? [];
       if (!delivery?.nextAttemptTime || !attempt?.startTime) throw new Error(`${status} ${retryAfter} has no retry`);
       const waitsMs = timestampMs(delivery.nextAttemptTime) - timestampMs(attempt.startTime);
-      // The deviation is at most a tenth: jitter, or the duration of the attempt.
+      // The deviation is at most a tenth: jitter, or the attempt's duration.
       expect([retryAfter, Math.round(waitsMs / delayMs)]).toEqual([retryAfter, 1]);
     }
   });

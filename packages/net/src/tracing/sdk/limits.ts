@@ -19,7 +19,7 @@ const limits = {
 } as const satisfies { [Name in keyof SpanLimits]: Setting };
 
 /**
- * Reads the options of the batch processor from OTEL_BSP_*, which the SDK does not read. Throws an error that names the
+ * Reads the options of the batch processor from OTEL_BSP_*, which the SDK does not read. Throws an error that identifies the
  * invalid variable.
  */
 export function batchOptionsOf(env: NodeJS.ProcessEnv): BatchOptions {

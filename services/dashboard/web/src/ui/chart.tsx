@@ -29,7 +29,7 @@ export function Chart<T extends { readonly at: string | null }>({
   readonly series: readonly Series<T>[];
   /** Formats a value with its unit. */
   readonly textOf: (value: number) => string;
-  /** Formats the time of a point. */
+  /** Formats a point's time. */
   readonly timeOf: (at: string) => string;
 }) {
   const [pointed, setPointed] = useState<number>();

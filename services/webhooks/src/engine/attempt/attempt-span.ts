@@ -61,7 +61,7 @@ function note(span: Span, { statusCode, error, address }: AttemptResult): void {
   if (address) span.setAttribute(attribute.peerAddress, address);
   if (statusCode !== 0) span.setAttribute(attribute.httpStatus, statusCode);
   if (error !== '') {
-    // Records only the class of the error, because the rest may be text from the endpoint.
+    // Records only the error's class, because the rest may be text from the endpoint.
     failSpan(span, error.startsWith('status: ') ? `${statusCode}` : (error.split(':', 1)[0] ?? ''));
   }
 }

@@ -14,7 +14,7 @@ interface Timings extends ConnectTimes {
 /** Result of an attempt. */
 export interface AttemptResult {
   readonly startedAt: Date;
-  /** The status of the response, even if the response is incomplete; 0 if no status arrived. */
+  /** The response's status, even if the response is incomplete; 0 if no status arrived. */
   readonly statusCode: number;
   /** Empty if delivered. "status: …" if a complete response has another status than 200. */
   readonly error: string;

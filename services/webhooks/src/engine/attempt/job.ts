@@ -1,7 +1,7 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
 
-/** The key of a delivery. */
+/** A delivery's key. */
 export interface DeliveryRef extends Tenant {
   readonly id: string;
 }

@@ -33,7 +33,7 @@ export function headerPairs(raw: readonly Buffer[]): HeaderPair[] {
   return pairs;
 }
 
-/** Returns the value of a field; undefined if it is missing, or repeated with different values. */
+/** Returns a field's value; undefined if it is missing, or repeated with different values. */
 export function singleValue(headers: readonly HeaderPair[], name: string): string | undefined {
   const values = new Set(headers.filter(([key]) => key === name).map(([, value]) => value));
   return values.size === 1 ? [...values][0] : undefined;

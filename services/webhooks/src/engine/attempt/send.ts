@@ -39,7 +39,7 @@ class DeadlineError extends Error {
 
 /**
  * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Every error
- * becomes the result of the attempt, next to everything that arrived of the response; rejects only with a
+ * becomes the attempt's result, next to everything that arrived of the response; rejects only with a
  * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
@@ -121,7 +121,7 @@ function requestTarget(text: string): { origin: string; path: string } {
   const { host, protocol, pathname, search, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new BlockedAddressError(`${protocol} is not allowed`);
   if (username || password) throw new BlockedAddressError('the URL contains a user name or password');
-  // The host of the origin is also the Host header. Without the final dot, it is the name in certificates.
+  // The origin's host is also the Host header. Without the final dot, it is the name in certificates.
   return { origin: `${protocol}//${host.replace(/\.(?=:\d+$|$)/, '')}`, path: pathname + search };
 }
 
@@ -130,7 +130,7 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
 
 /**
- * Returns an error class and a short text, which the delivery log shows. The text names the step that failed and its
+ * Returns an error class and a short text, which the delivery log shows. The text identifies the step that failed and its
  * duration.
  * @param cause the error that broke the connection. undici reports only that the connection ended. For example, an
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.

@@ -14,7 +14,7 @@ export interface LaneScan {
   readonly last: Lane | undefined;
 }
 
-/** Bounds the duration of a scan. A tenant can have a lane per resource. */
+/** Bounds a scan's duration. A tenant can have a lane per resource. */
 const lanesPerScan = 5_000;
 
 /**

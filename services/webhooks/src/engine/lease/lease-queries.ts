@@ -103,7 +103,7 @@ const settings: Statement = {
  * remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint whose first
  * delivery is a retry also yields one, because it has failed before. The stored concurrency limit applies to unknown
  * endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due when its
- * next attempt is allowed (GCRA, with the clock of the database).
+ * next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see migrations/0014-endpoints.sql. Webhooks that another transaction has locked have no result,

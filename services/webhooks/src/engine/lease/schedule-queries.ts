@@ -96,7 +96,7 @@ export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<v
   );
 }
 
-/** Longest time until a first attempt, or until the end of a lease: that of a postponed delivery, with a margin. */
+/** Longest time until a first attempt, or until a lease's end: that of a postponed delivery, with a margin. */
 const longestLease = "interval '65 minutes'";
 /** Longest delay before a retry of webhook `w`, with its jitter: its policy, or Retry-After. */
 const longestDelay = `make_interval(secs => 1.1 * greatest(
@@ -108,7 +108,7 @@ const hastenedPerStatement = 1_000;
  *
  * - Makes endpoints of deleted webhooks due that have no due time, so that the next lease ends their deliveries and
  *   removes them.
- * - Makes deliveries due whose due time is further away than any delay: the clock of the database has been set back
+ * - Makes deliveries due whose due time is further away than any delay: the database's clock has been set back
  *   since it was stored.
  * - Makes endpoints due whose due time is later than that of their first delivery, for the same reason.
  *

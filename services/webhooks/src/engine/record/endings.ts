@@ -7,7 +7,7 @@ import { batchFairly } from './fair-batches.ts';
  * polls and RPCs would wait.
  */
 export interface Endings {
-  /** Runs `work` when it is the turn of the workspace. */
+  /** Runs `work` when it is the workspace's turn. */
   inTurn<T>(workspaceId: string, work: () => Promise<T>): Promise<T>;
   /** Returns the database with statements that wait for turns of the workspace. */
   statementsOf(workspaceId: string): Queryable;

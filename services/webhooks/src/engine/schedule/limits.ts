@@ -34,7 +34,7 @@ export const limits = {
   deliveriesPerLease: 400,
   webhooksPerLease: 100,
   /**
-   * Due webhooks that are waiting for a lease. Bounds memory, and the time of a decision. Beyond it, a webhook of
+   * Due webhooks that are waiting for a lease. Bounds memory, and a decision's time. Beyond it, a webhook of
    * another workspace replaces one of the workspace with the most.
    */
   waiting: 1_000,

@@ -14,7 +14,7 @@ export interface Refill {
   readonly isKnown: boolean;
 }
 
-/** The result of a refill. */
+/** A refill's result. */
 export interface Refilled {
   readonly webhookId: string;
   /** Number of leased deliveries. */
@@ -161,7 +161,7 @@ export class Scheduler<A extends Attempt> {
     return this.#entries.endpointOf(webhookId)?.failing === true;
   }
 
-  /** Whether the circuit of a webhook is open, according to this instance. */
+  /** Whether a webhook's circuit is open, according to this instance. */
   isOpen(webhookId: string): boolean {
     return this.#entries.endpointOf(webhookId)?.isOpen === true;
   }

@@ -8,7 +8,7 @@ export interface AuditEntry {
   readonly time: string | null;
   readonly environment: string | null;
   readonly actor: string;
-  /** Name at the time of the entry, as `target_name`. */
+  /** Name when the action happened, as `target_name`. */
   readonly actor_name: string | null;
   readonly address: string | null;
   readonly request_id: string | null;
