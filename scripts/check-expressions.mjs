@@ -11,7 +11,7 @@ const timeoutMs = 60_000;
 /**
  * recheck searches for an attack with random texts where its theory does not apply; the same ones in every run. It counts
  * a match's steps, and reports a match that takes longer than a limit as an attack as well, so that the load of the
- * machine would decide. The limit of the whole check is enough.
+ * machine would decide. The whole check's limit is enough.
  */
 const options = {
   randomSeed: 1,

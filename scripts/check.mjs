@@ -152,7 +152,7 @@ function testFilesInProjects() {
   return missing.length === 0 ? undefined : `no project includes:\n${missing.join('\n')}`;
 }
 
-/** Checks that the fast tier imports nothing that starts the servers of the complete tier. */
+/** Checks that the fast tier imports nothing that starts the complete tier's servers. */
 function testTiers() {
   const problems = tierViolations(root, filesOf('*/test/*.ts', 'test/*.ts'), suites);
   return problems.length === 0 ? undefined : problems.join('\n');

@@ -89,7 +89,7 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
-/** Collects the values of a repeatable option. */
+/** Collects a repeatable option's values. */
 export function collect(value: string, all: readonly string[] = []): string[] {
   return [...all, value];
 }

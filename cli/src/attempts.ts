@@ -1,6 +1,6 @@
 import type { Attempt, AttemptSummary } from '@rms/api';
 
-/** Returns the status code of a successful attempt ("200"), or the error of a failed attempt. */
+/** Returns the status code of a successful attempt ("200"), or a failed attempt's error. */
 export function responseText({ status, error }: Pick<AttemptSummary, 'status' | 'error'>): string {
   return error ?? String(status);
 }

@@ -24,7 +24,7 @@ export function keysDocument(created: readonly Key[], revoked: readonly Key[]) {
   return { valid_keys: remaining(created, revoked).map(one), revoked_keys: revoked.map(one) };
 }
 
-/** Describes the keys of a removed user, one per line. */
+/** Describes a removed user's keys, one per line. */
 export function keysLines(created: readonly Key[], revoked: readonly Key[]): string[] {
   const valid = remaining(created, revoked);
   return [

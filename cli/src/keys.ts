@@ -35,7 +35,7 @@ export function isInOverlap(key: Ends): boolean {
   return isValid(key) && Boolean(key.ends_at);
 }
 
-/** Returns the state of a key as text. `revoked` takes precedence over the other states, as in API errors. */
+/** Returns a key's state as text. `revoked` takes precedence over the other states, as in API errors. */
 export function stateOf(key: Ends): string {
   if (key.revoked_at) return 'revoked';
   if (isPast(key.ends_at)) return 'rolled';
@@ -69,7 +69,7 @@ export function allowlistText(cidrs: readonly string[]): string {
 }
 
 /**
- * Formats the clients of a key as a table. If `rolledAt` is set, a column shows which clients have used the old key
+ * Formats a key's clients as a table. If `rolledAt` is set, a column shows which clients have used the old key
  * since then.
  */
 export function usesTable({ uses }: UsedKeyDocument, rolledAt?: string | null): string {

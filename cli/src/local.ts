@@ -10,7 +10,7 @@ export interface LocalServices {
   readonly alerts?: string;
   /** Token that gRPC calls must carry. */
   readonly token?: string;
-  /** The settings of the running process, without secrets. */
+  /** The running process's settings, without secrets. */
   readonly settings?: readonly ShownSetting[];
 }
 

@@ -187,7 +187,7 @@ export async function startServices() {
     /** Runs a command with input on stdin. */
     rmsReading,
     /**
-     * Returns the JSON output of a command: the document of a single result, or `{ data }` for a list. Throws if the
+     * Returns the JSON output of a command: a single result's document, or `{ data }` for a list. Throws if the
      * command fails or writes to stderr.
      */
     async json(...args: string[]) {

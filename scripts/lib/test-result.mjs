@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { remedies } from './test-servers.mjs';
 
-/** Suffix that describeWith() of the test kit adds to the name of a skipped suite. */
+/** Suffix that describeWith() of the test kit adds to a skipped suite's name. */
 const needed = / \[needs (.+)\]$/;
 
 /** Maximum number of lines of a failure's message that the summary repeats. */
@@ -53,7 +53,7 @@ function slowest(files) {
   return ['Slowest files:', ...rows.map(({ name, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`)];
 }
 
-/** Returns the failures of a file as lines: its tests, and the errors of its hooks or of the file itself. */
+/** Returns a file's failures as lines: its tests, and the errors of its hooks or of the file itself. */
 function failuresOf(file) {
   const { name, errors, tests } = file;
   const failed = tests.filter(({ state }) => state === 'failed');

@@ -76,7 +76,7 @@ describeWith('chromium', 'A newcomer with only the README', () => {
       created.push(((await response.json()) as { data: { id: string } }).data.id);
     }
 
-    // Follow the link of the alert email, which is in a file that the log names.
+    // Follow the alert email's link, which is in a file that the log names.
     const link = await waitUntil(
       () => {
         const files = [...world.standalone.output().matchAll(/"file":"([^"]+\.eml)"/g)].map(([, file = '']) => file);

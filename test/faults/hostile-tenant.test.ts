@@ -27,7 +27,7 @@ const wrongBy = [-480 * hourMs, -hourMs, hourMs, 480 * hourMs];
 const leadInMs = 4_000;
 
 /**
- * Quantiles of the times until the response and until the event arrives. The median of the hostile windows may be at
+ * Quantiles of the times until the response and until the event arrives. The hostile windows' median may be at
  * most twice that of the calm windows plus `noiseMs`, the jitter of processes that share two processors.
  */
 const shares = [0.5, 0.99];

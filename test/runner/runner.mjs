@@ -128,7 +128,7 @@ class Worker {
 }
 
 /**
- * Returns the outcome of a file as jest's TestResult.
+ * Returns a file's outcome as jest's TestResult.
  * @throws {Error} if the file could not be loaded
  */
 function resultOf(test, { testResults, errors, startedAtMs, endedAtMs }) {

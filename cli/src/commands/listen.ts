@@ -41,7 +41,7 @@ const help = `
 Needs no webhook and changes nothing in the service; webhooks still get their events. A failed event is not retried; use
 --after to start from an earlier event. Press Ctrl-C to stop.`;
 
-/** Without an API key: the feed of the webhooks service. */
+/** Without an API key: the webhooks service's feed. */
 export function define(listen: Command): void {
   addOptions(listen)
     .addOption(environmentOption('environment of the events').default('sandbox'))

@@ -37,7 +37,7 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],
 };
 
-/** Formats the items of a list as a table. */
+/** Formats a list's items as a table. */
 export function rowsText(noun: Noun, items: readonly object[]): string {
   const known = columns[noun].filter(
     (name) => items.length === 0 || items.some((item) => valueAt(item, name) !== undefined),

@@ -28,7 +28,7 @@ const collections: Readonly<Record<Noun, string>> = {
 /** Fields of a list's query that `--limit` replaces. */
 const paging = new Set(['per_page', 'cursor']);
 
-/** The options of every command, and the values of the fields by the names of their options. */
+/** The options of every command, and the fields' values by the names of their options. */
 interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly data?: string;

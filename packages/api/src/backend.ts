@@ -142,7 +142,7 @@ interface ItemResponse {
   readonly error?: Status | undefined;
 }
 
-/** Returns the error of a batch item, or undefined if it succeeded. */
+/** Returns a batch item's error, or undefined if it succeeded. */
 function errorOf({ result, error }: ItemResponse) {
   const status = result?.case === 'error' ? result.value : error;
   return status && fromStatusMessage(status);

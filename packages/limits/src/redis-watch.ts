@@ -44,7 +44,7 @@ export interface RedisWatchOptions {
   readonly isMember: () => boolean;
   /** Called when markers may have been lost. */
   readonly markersLost: () => void;
-  /** Called with the error of a failed probe. */
+  /** Called with a failed probe's error. */
   readonly failed: (error: unknown) => void;
   /** Time without evicted keys after which the markers are trusted again, and rest after repeated failures. */
   readonly restMs: number;
@@ -118,7 +118,7 @@ export function createRedisWatch(
     log.error({ err }, 'Redis cannot be used; limits are enforced locally and auth verifies keys');
   };
   const unavailable = (err?: unknown) => {
-    // The rights of a connected user may change: responses to commands, and to scripts that use them.
+    // A connected user's rights may change: responses to commands, and to scripts that use them.
     if (/^NOPERM|ACL failure/.test((err as Error | undefined)?.message ?? '')) rights = 'unchecked';
     if (state === 'unavailable') return;
     state = 'unavailable';

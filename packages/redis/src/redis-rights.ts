@@ -76,7 +76,7 @@ export async function findMissingRights(
   const key = ownKey(name);
   let isNode = false;
   let lacksDatabase = false;
-  // ioredis selects the database of a new connection, and continues with another one if that fails.
+  // ioredis selects a new connection's database, and continues with another one if that fails.
   const select = database === 0 ? [] : [['SELECT', database] as const];
   await withTimeout(
     Promise.all(

@@ -43,7 +43,7 @@ export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['metho
 };
 
 export interface ClientOptions {
-  /** "host:port", or "dns:///name:port" to balance the load across the addresses of a headless service. */
+  /** "host:port", or "dns:///name:port" to balance the load across a headless service's addresses. */
   readonly target: string;
   /** Default timeout of a call. */
   readonly timeoutMs: number;

@@ -1,7 +1,7 @@
 import type { Queryable } from '@rms/postgres/db';
 
 /**
- * What holds for the tables of the webhooks service after every transaction:
+ * What holds for the webhooks service's tables after every transaction:
  *
  * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored, in the
  *   queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.

@@ -15,7 +15,7 @@ export interface TestDatabase {
    */
   breaks(invariants: readonly Invariant[], reason: string): void;
   /**
-   * Drops the database. If it has the tables of the webhooks service, rejects after that if an invariant is violated
+   * Drops the database. If it has the webhooks service's tables, rejects after that if an invariant is violated
    * that no test breaks on purpose, or if all hold that a test says it breaks.
    */
   drop(): Promise<void>;

@@ -26,7 +26,7 @@ interface Behavior {
   claims: Record<string, unknown>;
   /** Whether the ID token contains an email address. */
   hasEmail: boolean;
-  /** Algorithm of the signature of the ID token. */
+  /** Algorithm of the ID token's signature. */
   algorithm: Algorithm;
   /** Number of times that the provider has replaced its keys. */
   keyGeneration: number;

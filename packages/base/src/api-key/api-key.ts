@@ -26,7 +26,7 @@ export function isWellFormedApiKey(text: string, environment: Environment): bool
   return checksumOf(start) === text.slice(-checksumLength);
 }
 
-/** Returns the environment of a key by its prefix, or undefined for any other prefix. Checks nothing else. */
+/** Returns a key's environment by its prefix, or undefined for any other prefix. Checks nothing else. */
 export function environmentOfApiKey(text: string): Environment | undefined {
   if (text.startsWith(keyPrefixes.live)) return 'live';
   return text.startsWith(keyPrefixes.sandbox) ? 'sandbox' : undefined;

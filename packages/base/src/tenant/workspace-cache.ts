@@ -76,7 +76,7 @@ export class WorkspaceCache<V> {
     return entry.value;
   }
 
-  /** Returns the value of a key without using it. */
+  /** Returns a key's value without using it. */
   peek(key: string): V | undefined {
     return this.#current(key)?.value;
   }

@@ -109,7 +109,7 @@ class ClientAddresses {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** Counts a connection until it closes. Returns the network of the client instead if it has too many. */
+  /** Counts a connection until it closes. Returns the client's network instead if it has too many. */
   admit(socket: Socket): string | undefined {
     const address = normalizeAddress(socket.remoteAddress ?? '');
     if (this.#max === 0 || address === undefined || this.#trustedProxies.has(address)) return undefined;

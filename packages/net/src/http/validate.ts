@@ -48,7 +48,7 @@ function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, maxDetails);
   const violations = issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
-  // The values of a repeated parameter can violate the same rule.
+  // A repeated parameter's values can violate the same rule.
   const distinct = new Map(violations.map((violation) => [`${violation.field} ${violation.message}`, violation]));
   throw invalidRequest([...distinct.values()]);
 }

@@ -16,7 +16,7 @@ const monthMs = 31 * 86_400_000;
 const everything = { targetId: '', action: '', since: undefined, start: undefined, limit: 100 };
 const origin: AuditOrigin = { actor: 'operator:a@b', actorName: '', clientAddress: '', requestId: '' };
 
-/** Returns the month of a time as in names of partitions: "202612". */
+/** Returns a time's month as in names of partitions: "202612". */
 const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7).replace('-', '');
 
 describe('The months of the audit log', () => {

@@ -224,7 +224,7 @@ export function secretUrl(...schemes: string[]) {
     if (/^[^/?#]*[/?#].*@/.test(rest)) {
       throw new Error('has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)');
     }
-    // The host of a Unix socket is a parameter: postgres://user:password@/database?host=/folder.
+    // A Unix socket's host is a parameter: postgres://user:password@/database?host=/folder.
     const [address = '', parameters = ''] = value.split(/\?(.*)/, 2);
     const isSocket = address.includes('@/') && /(?:^|&)host=(?:\/|%2F)/i.test(parameters);
     if (/\s/.test(value) || !(URL.canParse(value) || isSocket)) {

@@ -54,7 +54,7 @@ export interface NetworkOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Additional settings per service. */
   readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName | 'dashboard', Readonly<Record<string, string>>>>>;
-  /** Server on which a database is created; default: the server of the test run. */
+  /** Server on which a database is created; default: the test run's server. */
   readonly databaseUrl?: string;
   /** Existing database to use instead of a new database; it is kept. */
   readonly existingDatabaseUrl?: string;

@@ -20,7 +20,7 @@ export function grantingKey({ actor, principal }: Pick<RpcContext, 'actor' | 'pr
 
 /**
  * Checks that the caller may create a key. An API key must be valid, belong to the same workspace and environment, and
- * have at least the scope of the new key. A user's role must permit keys of that scope. Throws `invalid_api_key`,
+ * have at least the new key's scope. A user's role must permit keys of that scope. Throws `invalid_api_key`,
  * `api_key_expired`, `insufficient_scope` or `insufficient_role`. Does nothing for operators.
  * @param locked keys that the transaction has locked, among them the granting key, so that a key that is being revoked
  *   does not create another one afterwards

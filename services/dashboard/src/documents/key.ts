@@ -41,7 +41,7 @@ export interface KeyUseDocument {
   readonly requests: number;
 }
 
-/** Response with the value of a new key. No other response contains it. */
+/** Response with a new key's value. No other response contains it. */
 export interface NewKeyDocument {
   readonly key: KeyDocument;
   readonly value: string;

@@ -1,6 +1,6 @@
 import { linkEndpoint } from './link-endpoint.ts';
 
-/** Returns the subject of a confirmation link. Changes nothing, because email scanners follow links. */
+/** Returns a confirmation link's subject. Changes nothing, because email scanners follow links. */
 export const findRecipient = linkEndpoint(
   '/api/alert-recipient/find',
   async ({ backend, body: { token }, context }) => {

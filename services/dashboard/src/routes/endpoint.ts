@@ -29,7 +29,7 @@ export type SignOutOfProvider = (
 export interface OpenCall<Query, Body> {
   readonly query: Query;
   readonly body: Body;
-  /** Returns the value of a path parameter. */
+  /** Returns a path parameter's value. */
   param(name: string): string;
   readonly request: Request;
   readonly response: PageResponse;

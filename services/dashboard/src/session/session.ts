@@ -45,7 +45,7 @@ interface Start {
   readonly nowMs: number;
 }
 
-/** Creates the session of a signed-in user. */
+/** Creates a signed-in user's session. */
 export function newSession(userId: string, generation: bigint, start: Start): Session {
   return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '', challengeUserId: '' };
 }

@@ -178,7 +178,7 @@ function scopedKey({
 }
 
 /**
- * Hashes the content of a create request, independent of the order of its metadata keys. Requests that share an
+ * Hashes a create request's content, independent of the order of its metadata keys. Requests that share an
  * idempotency key must have the same fingerprint.
  */
 function fingerprintOf(input: { name: string; inputType: InputType; metadataJson: string }): Buffer {

@@ -24,7 +24,7 @@ export async function readDeleted(db: Queryable, afterEventId: string, limit: nu
 }
 
 /**
- * Erases the bodies of the events of a deleted resource, range by range, except of events in use. Returns the number of
+ * Erases the bodies of a deleted resource's events, range by range, except of events in use. Returns the number of
  * erased bodies.
  */
 export async function eraseResource(db: Queryable, deleted: DeletedResource, signal: AbortSignal): Promise<number> {

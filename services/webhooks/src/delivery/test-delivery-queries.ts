@@ -15,7 +15,7 @@ export interface TestDelivery extends Tenant {
   readonly createdAt: Date;
 }
 
-/** Reads the body of a test delivery; empty if the delivery does not exist. */
+/** Reads a test delivery's body; empty if the delivery does not exist. */
 export async function readTestBody(
   db: Queryable,
   { workspaceId, environment, id }: Tenant & { readonly id: string },

@@ -32,7 +32,7 @@ const maxConnectionAgeMs = 60_000;
 /**
  * Creates an HTTP client that connects only to permitted addresses (invariant 5 in ARCHITECTURE.md). It resolves a name
  * once and dials the addresses that it checked, so that a changed DNS response cannot bypass the check. It also checks
- * IP literals, schemes, ports, local names, and the address of the connected socket. It does not follow redirects.
+ * IP literals, schemes, ports, local names, and the connected socket's address. It does not follow redirects.
  *
  * With an egress proxy, the proxy resolves, checks and dials the address. Everything that can be checked without DNS is
  * still checked here. TLS runs end to end between this client and the endpoint.

@@ -10,7 +10,7 @@ export interface Cooldowns {
   failuresOf(tenant: string): number;
   /** Returns the time since the first failure after the tenant's last success, in milliseconds; 0 without failures. */
   failingMs(tenant: string): number;
-  /** Returns the cause of the current pause; undefined if the tenant may be tried. */
+  /** Returns the current pause's cause; undefined if the tenant may be tried. */
   causeOf(tenant: string): unknown;
 }
 

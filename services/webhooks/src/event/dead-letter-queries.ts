@@ -8,7 +8,7 @@ import { tenantsOf } from '../tenants-of.ts';
 import type { DeadLetter, DeadReason } from './decode.ts';
 import { type HandledRange, positionCtes, positionValues } from './position-queries.ts';
 
-/** The tenant of a dead letter; both are empty if the record does not contain a valid tenant. */
+/** A dead letter's tenant; both are empty if the record does not contain a valid tenant. */
 export interface LetterTenant {
   readonly workspaceId: string;
   readonly environment: Environment | '';

@@ -16,7 +16,7 @@ import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /**
- * Test deliveries per minute, per workspace and environment. They are not subject to the limits of the delivery engine.
+ * Test deliveries per minute, per workspace and environment. They are not subject to the delivery engine's limits.
  */
 const testsPerMinute = 10;
 const testWindowSeconds = 60;

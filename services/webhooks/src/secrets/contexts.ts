@@ -6,7 +6,7 @@ export interface WebhookRef extends Tenant {
   readonly webhookId: string;
 }
 
-/** Returns the context of a signing secret, current or previous. */
+/** Returns a signing secret's context, current or previous. */
 export function secretContext({ workspaceId, environment, webhookId }: WebhookRef): SealContext {
   return { purpose: 'webhook secret', workspaceId, environment, id: webhookId };
 }

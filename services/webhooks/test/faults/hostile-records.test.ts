@@ -161,7 +161,7 @@ describe('records of hostile receivers', () => {
     const full = await Promise.all(log.map(({ id }) => rms.deliveries.getDelivery({ ...tenant, id })));
     const stored = full.map(({ delivery }) => delivery?.attempts[0]?.responseBody.length);
     expect(new Set(stored)).toEqual(new Set([16 * 1024]));
-    // Memory use for all bodies together is less than the size of a single body.
+    // Memory use for all bodies together is less than a single body's size.
     expect(most).toBeLessThan(limit);
     await waitUntil(async () => (await receiver.connections()) <= openBefore, { what: 'its connections to be closed' });
   });

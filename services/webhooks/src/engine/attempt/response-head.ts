@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { HeaderPair } from './attempt.ts';
 
 /**
- * The size of the recorded fields, with 8 bytes for each. A head of 16 KiB with usual fields fits. Fields without a
+ * The recorded fields' size, with 8 bytes for each. A head of 16 KiB with usual fields fits. Fields without a
  * value would otherwise take many times their size.
  */
 const headersLimit = 32 * 1024;

@@ -4,7 +4,7 @@ import { isolateRejected, type PoolClient, type Queryable, type Rejected } from 
 import { resetEndpoint } from '../lease/schedule-queries.ts';
 import { attemptColumns } from './attempt-columns.ts';
 
-/** The key of a queued delivery, and its lease. */
+/** A queued delivery's key, and its lease. */
 export interface QueuedRow {
   readonly workspace_id: string;
   readonly environment: string;

@@ -117,7 +117,7 @@ export function unknownRequestText(limits: Limits<'request_log' | 'request_log_d
   return `It was sent to the other environment, had no valid key of this workspace, ${read}or is older than ${age}.`;
 }
 
-/** Time ranges within the retention of the delivery log, as options with a number of seconds. */
+/** Time ranges within the delivery log's retention, as options with a number of seconds. */
 export function logRanges(limits: Limits<'delivery_log_days'>): [seconds: string, text: string][] {
   const days = limits?.delivery_log_days ?? 7;
   const ranges: [number, string][] = [
