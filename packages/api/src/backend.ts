@@ -33,7 +33,7 @@ export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService
   deleteResource(request: DeleteRequest): Promise<void>;
 }
 
-/** RPC clients whose calls serve one request each. */
+/** RPC clients for calls that serve one request each. */
 export interface Clients {
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
@@ -50,7 +50,7 @@ export interface Clients {
 
 /**
  * Two batches in flight hide the round trip, and one slow batch does not block all requests. If a service hangs, a
- * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces take turns.
+ * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces are served round-robin.
  */
 const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
 
@@ -120,7 +120,7 @@ function inSharedCall<Request extends ItemRequest, Response extends ItemResponse
   return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, laneOf });
 }
 
-/** Makes a batch RPC of one request. */
+/** Makes a batch RPC with a single request. */
 function inOwnCall<Request extends ItemRequest, Response extends ItemResponse>(
   rpc: DescMethod,
   send: Send<Request, Response>,

@@ -16,7 +16,7 @@ type CallContext = MessageInitShape<typeof CallContextSchema>;
 /** The scope that an endpoint requires. Scopes are nested: admin includes write, write includes read. */
 export type RequiredScope = 'read' | 'write' | 'admin';
 
-/** What an endpoint requires of its caller: the scope of an API key, or the permission of a user's role. */
+/** Requirement for an endpoint's caller: an API key's scope, or the permission of a user's role. */
 export interface Requirement {
   readonly scope: RequiredScope;
   readonly permission: Permission;
@@ -24,7 +24,7 @@ export interface Requirement {
 
 /** Limits of the caller and its workspace. 0: no limit. */
 export interface CallerLimits extends Limits {
-  /** Webhooks that the plan of the workspace allows. undefined: the plan does not set this limit. */
+  /** Webhooks that the workspace's plan allows. undefined: the plan does not set this limit. */
   readonly maxWebhooks: bigint | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Admitted {
   context(): CallContext;
   /** The path's parameter, usually `{id}`. Empty if the path has none. */
   readonly id: string;
-  /** Returns the URL of the request without its query, for links. */
+  /** Returns the request's URL without its query, for links. */
   url(): string;
   readonly backend: Backend;
   /**
@@ -61,7 +61,7 @@ export interface Call<Query, Body> extends Admitted {
   readonly body: Body;
   /** Empty if the client sent none, or if the endpoint does not support it. */
   readonly idempotencyKey: string;
-  /** Versions from If-Match, one of which the object must have. Empty: any. Only for conditional endpoints. */
+  /** Versions from If-Match. The object must have one of them. Empty: any. Only for conditional endpoints. */
   readonly expectedVersions: bigint[];
 }
 
@@ -103,7 +103,7 @@ export interface Endpoint<Query = unknown, Body = unknown> extends Requirement {
   handle(call: Call<Query, Body>): Promise<Response>;
 }
 
-/** Returns the name of a path's parameter; undefined if it has none. */
+/** Returns a path parameter's name; undefined if it has none. */
 export function parameterOf(path: string): string | undefined {
   return /\{(\w+)\}/.exec(path)?.[1];
 }

@@ -53,7 +53,7 @@ export function currentCall(): CallScope | undefined {
   return storage.getStore();
 }
 
-/** Runs `work` and its asynchronous continuations as a part of the call; undefined: outside of all calls. */
+/** Runs `work` and its asynchronous continuations as part of the call; undefined: outside of all calls. */
 export function inCall<T>(call: CallScope | undefined, work: () => T): T {
   return storage.getStore() === call ? work() : storage.run(call, work);
 }

@@ -8,7 +8,7 @@ interface KafkaError {
   readonly errors?: readonly KafkaError[];
 }
 
-/** Returns the name of the broker's error code; empty if the error has another origin. */
+/** Returns the broker's error code name; empty if the error has another origin. */
 export function typeOf(error: unknown): string {
   const { type, cause, errors } = (error ?? {}) as KafkaError;
   return type ?? cause?.type ?? errors?.[0]?.type ?? '';
@@ -39,7 +39,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof MissingPartitionError || typeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
 
-/** The name of the error with which kafkajs rejects an unsupported codec. It ends a consumer without retries. */
+/** Name of kafkajs's error for an unsupported codec. It ends a consumer without retries. */
 const notImplemented = 'KafkaJSNotImplemented';
 
 /** Reports that a batch's records cannot be decompressed. */

@@ -10,7 +10,7 @@ const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
 export interface PublishParts extends SharedRequestParts {
-  /** Producer whose sends kafkajs retries for some seconds. */
+  /** Producer with sends that kafkajs retries for some seconds. */
   readonly retrying: Pick<Producer, 'send'>;
   /** Called when a topic, or one of its partitions, does not exist. */
   readonly onMissing: (error: unknown) => void;

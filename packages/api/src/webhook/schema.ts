@@ -108,7 +108,7 @@ const rateLimit = z
 
 export type RateLimitDocument = z.infer<typeof rateLimit>;
 
-/** Rate limit of a request, in which each field is optional. */
+/** Rate limit of a request, with optional fields. */
 const rateLimitChange = rateLimit
   .partial()
   .describe(

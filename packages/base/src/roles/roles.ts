@@ -53,7 +53,7 @@ export function leastRoleFor(permission: Permission): Role {
 }
 
 /**
- * Returns the permission to create or roll a key of a scope. No endpoint of the scope may permit more than the roles that
+ * Returns the permission to create or roll a key with a scope. No endpoint of the scope may permit more than the roles that
  * have it.
  */
 export function permissionToCreateKey(scope: 'read' | 'write' | 'admin'): Permission {

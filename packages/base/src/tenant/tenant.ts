@@ -11,7 +11,7 @@ export interface Tenant {
   readonly environment: Environment;
 }
 
-/** The data of a workspace that a caller may access: one environment for API clients, both for operators. */
+/** A workspace's data that a caller may access: one environment for API clients, both for operators. */
 export interface TenantScope {
   readonly workspaceId: string;
   readonly environments: readonly Environment[];

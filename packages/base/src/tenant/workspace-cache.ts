@@ -26,8 +26,8 @@ interface Share {
 }
 
 /**
- * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace whose entries
- * weigh the most. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but never
+ * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace with the
+ * heaviest entries. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but never
  * evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an eviction from
  * 10,000 entries takes about 10 µs.
  */
@@ -63,7 +63,7 @@ export class WorkspaceCache<V> {
     return this.#entries.size;
   }
 
-  /** Returns the value of a key and makes it the most recently used one of its workspace. */
+  /** Returns a key's value and makes it the most recently used one of its workspace. */
   get(key: string): V | undefined {
     const entry = this.#current(key);
     if (!entry) return undefined;
@@ -115,7 +115,7 @@ export class WorkspaceCache<V> {
     for (const key of [...this.#entries.keys()]) this.delete(key);
   }
 
-  /** Returns the keys whose entries have not expired. */
+  /** Returns the keys with entries that have not expired. */
   keys(): string[] {
     return [...this.#entries.keys()].filter((key) => this.#current(key) !== undefined);
   }

@@ -7,7 +7,7 @@ import { openTunnel } from './proxy/tunnel.ts';
 import { systemAddresses } from './system-addresses.ts';
 
 export interface ConnectOptions {
-  /** A name of the system's name service, or an IP address, with or without brackets. */
+  /** A name that the system's name service resolves, or an IP address, with or without brackets. */
   readonly host: string;
   readonly port: number;
   /** The only kind of addresses to dial; default: both. */
@@ -18,14 +18,14 @@ export interface ConnectOptions {
   readonly proxy?: HttpProxy | undefined;
   /** Secures the connection and verifies the server's name; default: without TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** Setting with the CA of the server, for the message of a certificate that cannot be verified. */
+  /** Setting with the server's CA, for the error about a certificate that cannot be verified. */
   readonly caSetting?: string;
   /** Ends the attempts. The promise rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens a connection to a server that the operator has configured: a store, another service, a mail server or an
+ * Opens a connection to a server that the operator has configured: a store, another service, an SMTP server or an
  * identity provider. All addresses of the name race, in the system's order (RFC 8305), and no attempt ends before
  * `timeoutMs`: an address that does not respond delays the connection by 250 ms, and a server may take as long as the
  * limit permits.

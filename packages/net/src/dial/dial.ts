@@ -22,7 +22,7 @@ export interface DialOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Time after which the next address is dialed as well (RFC 8305, section 5). */
+/** Time until the next address is dialed as well (RFC 8305, section 5). */
 const attemptDelayMs = 250;
 
 /**

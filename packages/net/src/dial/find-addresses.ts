@@ -10,7 +10,7 @@ const resolutionDelayMs = 50;
 export type Resolve = (name: string) => readonly Promise<readonly string[]>[];
 
 /**
- * Returns the addresses of a name that may be dialed. Throws if the name must not be dialed at all.
+ * Returns a name's addresses that may be dialed. Throws if the name must not be dialed at all.
  * @param found the addresses that have just been found
  * @param earlier those found before
  */

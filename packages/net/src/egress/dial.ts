@@ -37,7 +37,7 @@ export async function dialTarget(target: Target, { guard, ...options }: DialTarg
 
 /**
  * Selects permitted addresses. A single forbidden address rejects the name: mixed responses are an attack or a
- * misconfiguration. Of `localhost`, the permitted addresses suffice.
+ * misconfiguration. Of `localhost`, the permitted addresses are enough.
  */
 export function selectPermitted(guard: EgressGuard): SelectAddresses {
   return (host, found, earlier) => {

@@ -13,9 +13,9 @@ export interface Client {
   readonly reason: WalkEnd;
   /** Whether the outermost trusted proxy that identifies a scheme received the request over HTTPS. */
   readonly usesHttps: boolean;
-  /** The header with the addresses that proxies reported, as received; undefined if there is none. */
+  /** The header with the addresses that proxies reported, as received; undefined without it. */
   readonly forwarded: string | undefined;
-  /** Returns the address for which the client forwarded the request, as it claims; undefined if it names none. */
+  /** Returns the address that the client forwarded the request for, as it claims; undefined if it names none. */
   readonly forwardedFor: () => string | undefined;
 }
 

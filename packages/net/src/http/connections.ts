@@ -28,7 +28,7 @@ interface Connection {
   latest: ServerResponse | undefined;
   unanswered: number;
   /**
-   * Start of the period in which the write buffer was not empty, as performance.now() in milliseconds; 0: it is empty.
+   * Start of the period with a write buffer that was not empty, as performance.now() in milliseconds; 0: it is empty.
    */
   unreadSinceMs: number;
 }

@@ -10,7 +10,7 @@ export interface StartTracingOptions {
 }
 
 /**
- * Starts tracing if OpenTelemetry's standard variables name an exporter. Otherwise it loads nothing and returns
+ * Starts tracing if OpenTelemetry's standard variables configure an exporter. Otherwise it loads nothing and returns
  * undefined. Throws an error that identifies the invalid variable.
  */
 export async function startTracing({

@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../src/egress/addresses.ts';
 
 /** A URL that must never be called. */
 export interface HostileTarget {
-  /** "PORT" stands for the port of a listener on all addresses of this machine. */
+  /** "PORT" stands for a listener's port on all addresses of this machine. */
   readonly url: string;
   readonly why: string;
   /**
