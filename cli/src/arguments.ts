@@ -67,7 +67,7 @@ export function position(text: string): bigint {
   return BigInt(text);
 }
 
-/** Parses the ID of a dead letter. */
+/** Parses a dead letter's ID. */
 export function deadLetterId(text: string): bigint {
   if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('Expected the ID of a dead letter, a number.');
   return BigInt(text);

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { harmless } from './print.ts';
 
-/** Object whose deletion needs a confirmation. */
+/** Object with a deletion that needs a confirmation. */
 interface Confirmed {
-  /** What happens, as a sentence. */
+  /** The consequence, as a sentence. */
   readonly consequence: string;
   readonly name: string;
   /** Value of --confirm. */

@@ -66,7 +66,7 @@ async function deleteContents(
   return deleted;
 }
 
-/** Returns the sum of the numbers. */
+/** Returns the numbers' sum. */
 export function sum(numbers: Readonly<Record<string, bigint>>): bigint {
   return Object.values(numbers).reduce((total, number) => total + number, 0n);
 }

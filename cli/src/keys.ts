@@ -43,7 +43,7 @@ export function stateOf(key: Ends): string {
   return key.ends_at ? `rolled, works until ${earliest(key.ends_at, key.expires_at)}` : 'active';
 }
 
-/** Returns the keys of a workspace that match the filter, newest first. */
+/** Returns a workspace's keys that match the filter, newest first. */
 export async function allKeys(
   { keys }: Pick<Services, 'keys'>,
   workspaceId: string,
@@ -59,7 +59,7 @@ export async function allKeys(
   return all;
 }
 
-/** Formats the rate limit of a key: the number, or "plan" if the limit of the plan applies. */
+/** Formats the rate limit of a key: the number, or "plan" if the plan's limit applies. */
 export function rateLimitText(requests: number | null | undefined): string {
   return requests ? String(requests) : 'plan';
 }

@@ -16,7 +16,7 @@ export interface LocalServices {
 
 /**
  * Returns the services that run on this machine. Empty if none run, or if the environment names other services. If it
- * names the same ones, only their token.
+ * points to the same ones, only their token.
  */
 export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalServices {
   const { AUTH_ADDRESS: auth, WEBHOOKS_ADDRESS: webhooks } = process.env;

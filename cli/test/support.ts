@@ -86,7 +86,7 @@ function startRms(args: readonly string[], env: Readonly<Record<string, string>>
 
 export type TestServices = Awaited<ReturnType<typeof startServices>>;
 
-/** Starts auth, alerts, webhooks and resources on a real database, with a DATA_DIR in which the command finds their addresses. */
+/** Starts auth, alerts, webhooks and resources on a real database, with a DATA_DIR that contains their addresses. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
   const database = await testDatabase([
@@ -206,7 +206,7 @@ export async function startServices() {
       const { key, keyValue } = await clients.keys.createKey(request, { context: operatorContext() });
       return { workspaceId, id: key?.id ?? '', key: keyValue };
     },
-    /** Reports the use of a sandbox key, as gateways do. */
+    /** Reports a sandbox key's use, as gateways do. */
     async use(key: { workspaceId: string; id: string }, address: string, userAgent: string, at = new Date()) {
       const environment = Environment.SANDBOX;
       const lastUseTime = timestampFromDate(at);

@@ -39,7 +39,7 @@ export function define(trace: Command): void {
 }
 
 /**
- * Reads the records of a request in both environments, and the installation's changes.
+ * Reads a request's records in both environments, and the installation's changes.
  * @param workspaceId undefined: the request belongs to no workspace
  */
 async function partsOf(

@@ -2,7 +2,7 @@ import type { Timeline } from '@rms/api';
 import { fields, table } from '../print.ts';
 import { timelineText } from '../timeline-text.ts';
 
-/** The objects of the API that commands show. */
+/** API objects that commands show. */
 export type Noun =
   | 'resources'
   | 'webhooks'

@@ -5,7 +5,7 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import { connectorOf, type Endpoint } from './redis-connector.ts';
 import { createSentinelLookup } from './sentinels.ts';
 
-/** Also limits the waiting of a start for a server that loads its data. */
+/** Also limits how long a start waits for a server that loads its data. */
 export const connectTimeoutMs = 2_000;
 const options = {
   lazyConnect: true,
@@ -32,9 +32,9 @@ export function isDemotion({ message }: Error): boolean {
 }
 
 /**
- * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
+ * Creates a connection that opens on connect(): to the URL's server, to the primary that the sentinels name, or to
  * `endpoint`. Each connection uses the current password, TLS files and the primary that the sentinels name.
- * @param times in milliseconds: the interval of {@link followAddress}, and the time in which a connection must open
+ * @param times in milliseconds: the interval of {@link followAddress}, and the time for opening a connection
  */
 export function connectLater(
   address: RedisAddress,

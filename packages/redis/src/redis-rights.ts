@@ -19,7 +19,7 @@ export const limiterRights: RedisRights = {
   prefix: 'rms:',
   probes: (key) => [
     ['PING'],
-    // The run ID shows that another server has taken over with a copy of the keys.
+    // The run ID shows that another server has taken over with copied keys.
     ['INFO', 'server'],
     ['TIME'],
     ['SET', key, 1, 'PX', keptMs],

@@ -28,7 +28,7 @@ export interface RedisServers {
    */
   comparison(): (server: RedisServer) => Promise<boolean>;
   /**
-   * Reports an error of a command. If a node of a cluster has rejected the command because it does not own the slot,
+   * Reports an error of a command. If a cluster node has rejected the command because it does not own the slot,
    * the owners are read again.
    */
   failed(error: unknown): void;

@@ -13,7 +13,7 @@ export class HealthState {
     for (const name of ['', ...services]) this.#states.set(name, ServingStatus.NOT_SERVING);
   }
 
-  /** Sets the state of one service, or of all services and the server. */
+  /** Sets the state of a service, or of all services and the server. */
   set(serving: boolean, service?: string): void {
     const state = serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     for (const name of service === undefined ? [...this.#states.keys()] : [service]) this.#states.set(name, state);

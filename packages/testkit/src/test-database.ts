@@ -24,7 +24,7 @@ export interface TestDatabase {
 const log = { warn() {} };
 const connectTimeoutMs = 60_000;
 
-/** Creates a pool whose calls wait long for a connection, because concurrent test files use the same processors. */
+/** Creates a pool with calls that wait long for a connection, because concurrent test files use the same processors. */
 export function testPool(options: PoolOptions): Pool {
   return createPool({ connectTimeoutMs, ...options });
 }

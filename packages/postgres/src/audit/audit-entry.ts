@@ -45,7 +45,7 @@ export interface AuditEntry {
 }
 
 /**
- * Returns the actor of the call ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
+ * Returns the call's actor ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
  * a service's own actions.
  */
 export function actorOf({ actor, principal }: Pick<AuditOrigin, 'actor' | 'principal'>): string {

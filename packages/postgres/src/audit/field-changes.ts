@@ -56,7 +56,7 @@ export function changesBetween<T extends object>(
   return bounded(changed);
 }
 
-/** Returns the change of a secret that was replaced. */
+/** Returns the change for a replaced secret. */
 export function secretReplaced(field: string): FieldChanges {
   return bounded([{ field, before: secretValue, after: secretValue }]);
 }

@@ -11,7 +11,7 @@ export const auditPartitions = dayPartitions('audit', {
   expiryTime: () => `least(now(), to_timestamp(${Date.now() / 1000}))`,
 });
 
-/** Returns the size of the audit log with its indexes in bytes. */
+/** Returns the audit log's size with its indexes in bytes. */
 export async function auditLogBytes(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ bytes: string }>(
     `select coalesce(sum(pg_total_relation_size(inhrelid)), 0) as bytes from pg_inherits

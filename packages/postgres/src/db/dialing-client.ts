@@ -16,7 +16,7 @@ interface Wire extends EventEmitter {
 /**
  * Returns a class of clients that open connections as `connect` of @rms/net/dial does: all addresses of the host race.
  * pg itself opens a single socket.
- * @param options returns the options of the next connection
+ * @param options returns the next connection's options
  */
 export function dialingClient(options: () => ConnectionOptions, timeoutMs: number): typeof pg.Client {
   return class DialingClient extends pg.Client {
@@ -30,7 +30,7 @@ export function dialingClient(options: () => ConnectionOptions, timeoutMs: numbe
   };
 }
 
-/** Returns the address of a session's server; undefined if it is closed, or uses a Unix socket. */
+/** Returns a session's server address; undefined if it is closed, or uses a Unix socket. */
 export function addressOf(client: object): string | undefined {
   return (client as { connection: Wire }).connection.stream.remoteAddress;
 }

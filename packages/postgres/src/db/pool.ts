@@ -38,7 +38,7 @@ const idleInTransactionTimeoutMs = 30_000;
 const idleTimeoutMs = 10_000;
 
 /**
- * Settings on which this code depends, and which a server, a database or a role can set differently: the text forms of
+ * Settings that this code depends on, and that a server, a database or a role can set differently: the text forms of
  * values and literals, and the isolation level.
  */
 const fixedOptions = [

@@ -6,7 +6,7 @@ export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';
 /** Privileges of each service, as named by GRANT: on all tables of a schema, or by table. */
 export type Grants = Readonly<Partial<Record<ServiceRole, string | Readonly<Record<string, string>>>>>;
 
-/** Returns the name of a service's role in PostgreSQL. */
+/** Returns a service's role name in PostgreSQL. */
 export function roleName(prefix: string, service: ServiceRole): string {
   return `${prefix}_${service}`;
 }

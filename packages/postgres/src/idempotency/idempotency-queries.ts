@@ -69,7 +69,7 @@ export async function releaseKey(
   );
 }
 
-/** Reads the response stored under a key; undefined if there is none or it has expired. */
+/** Reads the response stored under a key; undefined without one, or if it has expired. */
 export async function readResponse(
   db: Queryable,
   schema: IdempotencySchema,

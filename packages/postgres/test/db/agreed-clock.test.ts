@@ -51,7 +51,7 @@ describe('the agreed time', () => {
   test('follows an instance that has seen the clock advance', () => {
     const suspended = instance();
     suspended(0, 0, null);
-    // Its monotonic clock stood still for a day, in which another instance has agreed on the time.
+    // Its monotonic clock stood still for a day, during which another instance has agreed on the time.
     expect(suspended(minuteMs, dayMs, startMs + dayMs)).toBe(minuteMs + dayMs);
   });
 });

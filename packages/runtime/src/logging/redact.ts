@@ -67,7 +67,7 @@ const secretTexts = new RegExp(
 );
 const hints = ['sk_', 'whsec_', '://', '=', 'earer ', 'asic ', 'BEARER', 'BASIC', 'PRIVATE KEY'];
 
-/** Characters after a cut that are searched for the rest of a secret that starts before it. */
+/** Characters after a cut that are searched for the end of a secret that starts before it. */
 const margin = 500;
 
 /**

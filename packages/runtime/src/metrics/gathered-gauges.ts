@@ -26,7 +26,7 @@ export interface GaugeValue<Label extends string> {
   readonly value: number;
 }
 
-/** Adds a gauge whose values are computed from the read's result. */
+/** Adds a gauge with values computed from the read's result. */
 export type AddGauge<Found> = <Label extends string = never>(
   gauge: GatheredGauge<Label>,
   valuesOf: (found: Found) => readonly GaugeValue<Label>[],
@@ -36,7 +36,7 @@ const ageName = 'rms_gather_age_seconds';
 const failuresName = 'rms_gather_failures_total';
 
 /**
- * Creates gauges whose values require a query. A scrape runs the query once for all gauges, never concurrently, and
+ * Creates gauges with values that require a query. A scrape runs the query once for all gauges, never concurrently, and
  * waits for it until the deadline. If the read fails or hangs, the previous values are exported until they are stale.
  * After that the gauges have no values, so that old values are not mistaken for current values.
  * `rms_gather_age_seconds` exports the values' age.

@@ -1,7 +1,7 @@
 import { Gauge, type Metrics } from '../metrics/index.ts';
 
 /**
- * Registers a gauge of the last successful housekeeping run, and returns a function that sets it to the current time.
+ * Registers a gauge for the last successful housekeeping run, and returns a function that sets it to the current time.
  * The initial value is the service's start.
  */
 export function showHousekeeping(metrics: Metrics): () => void {

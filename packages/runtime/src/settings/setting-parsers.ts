@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { normalizeCidr } from '@rms/base/cidr';
 
 /**
- * Parsers of environment variables, one for each kind of value. Each accepts one spelling of a value, and throws an
+ * Parsers of environment variables, one per kind of value. Each accepts one spelling of a value, and throws an
  * error with the value and the accepted form otherwise: empty parts of a list, blanks, signs, exponents, hexadecimal
- * numbers and leading zeros are typing errors, whose most likely meaning must not be guessed.
+ * numbers and leading zeros are typing errors. Their most likely meaning must not be guessed.
  */
 
 /** Parses any text. {@link checkText} applies to all settings. */
@@ -124,7 +124,7 @@ export const proxyExemptions = listOf('localhost,.example.com,10.0.0.0/8', (item
   return host === '*' || isHost(host.replace(/^\*?\./, '')) || (number === undefined && isNetwork(host));
 });
 
-/** Returns a parser of a list whose items satisfy `isItem`. `example` is a valid list, for messages. */
+/** Returns a parser for lists with items that satisfy `isItem`. `example` is a valid list, for messages. */
 function listOf(example: string, isItem: (item: string) => boolean) {
   return (value: string): string[] => {
     if (value === '') return [];
@@ -270,7 +270,7 @@ function isHost(value: string): boolean {
   return isHostName(value);
 }
 
-/** A name whose last label is a number is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1" differently. */
+/** A name with a number as its last label is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1" differently. */
 function isHostName(value: string): boolean {
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i.test(value)) return isIP(value) === 4;
   const labels = value.replace(/\.$/, '').split('.');

@@ -26,7 +26,7 @@ export interface Commands {
 const main = join(import.meta.dirname, 'commands-main.ts');
 
 /**
- * Runs `rms` commands in one process, one after another. To start a process for each command would cost ten times as
+ * Runs `rms` commands in one process, one after another. To start a process per command would cost ten times as
  * much CPU. The process starts with the first command.
  */
 export function startCommands(): Commands {
