@@ -15,7 +15,7 @@ import { logPartitions } from './event/partitions.ts';
 import { contents } from './workspace/contents.ts';
 
 const everyMs = 60_000;
-/** Interval of the tasks whose results users wait for. */
+/** Interval of the tasks with results that users wait for. */
 const soonMs = 2_000;
 /** Endpoints per statement, and statements per run. The next run continues after them. */
 const endpointsRead = 1_000;
@@ -82,7 +82,7 @@ function createScheduleRepair(pool: Pool): (signal: AbortSignal) => Promise<void
 /**
  * Ends the queued deliveries that have reached the retention. They fail a day before their log partition is dropped, so
  * that the reason can be read. Deliveries that are still queued when the partition is due to be dropped are deleted.
- * Tenants take turns.
+ * Tenants are served round-robin.
  */
 async function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingParts, signal: AbortSignal) {
   const keptDays = logPartitions.keptDays(retentionDays);

@@ -10,9 +10,9 @@ const pagesPerRun = 10;
 const resourcesPerRun = 500;
 
 /**
- * Creates the task that erases the event bodies of deleted resources. Workspaces take turns, so that one with many
+ * Creates the task that erases the event bodies of deleted resources. Workspaces are served round-robin, so that one with many
  * deleted resources does not delay the others. An event keeps its body while it is in use (see
- * migrations/0020-events-in-use.sql); a resource whose erasure fails does not affect the others.
+ * migrations/0020-events-in-use.sql); a resource with a failing erasure does not affect the others.
  */
 export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) => Promise<void> {
   let lastEventId = '';

@@ -92,7 +92,7 @@ const common = `workspace_id as "workspaceId", environment, id, event_id as "eve
 
 /**
  * SQL that selects the first rows of `page`, up to {@link pageBytes}, but at least one. Sizes are determined without
- * reading the attempts, so the attempts of a row beyond the limit are never read.
+ * reading the attempts, so a row's attempts beyond the limit are never read.
  */
 const firstRows = (page: string, source: LogSource, attempts: AttemptsRead, more = '') =>
   `select ${common}, ${columns[source]}, ${attemptsRead[attempts]} as attempts, bytes, total${more}
@@ -212,7 +212,7 @@ function isCut(rows: readonly LogRow[]): boolean {
   return rows.length < (rows[0]?.total ?? 0);
 }
 
-/** Returns the ID at which a read was cut off by {@link maxRowsRead}; undefined if it was not cut off. */
+/** Returns the ID where a read was cut off by {@link maxRowsRead}; undefined if it was not cut off. */
 async function lowestRead(db: Queryable, source: LogSource, scope: TenantScope, filter: LogFilter) {
   const conditions = new Conditions(scope, filter, source);
   const { rows } = await db.query<{ id: string | null }>(

@@ -15,7 +15,7 @@ export interface ReplayerParts {
 }
 
 /**
- * Creates the worker that runs replays, step by step. A replay whose step fails is postponed, so that it does not delay
+ * Creates the worker that runs replays, step by step. A replay with a failing step is postponed, so that it does not delay
  * the others.
  */
 export function createReplayer({ pool, engine, log }: ReplayerParts): Worker {

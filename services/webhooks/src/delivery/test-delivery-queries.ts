@@ -1,7 +1,7 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 
-/** A test delivery that has ended. */
+/** An ended test delivery. */
 export interface TestDelivery extends Tenant {
   readonly eventId: string;
   readonly eventType: string;

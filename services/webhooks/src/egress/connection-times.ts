@@ -11,7 +11,7 @@ export interface ConnectTimes {
   readonly tls: number;
 }
 
-/** The times of a request over a connection that was already open, or over none. */
+/** Times of a request over a connection that was already open, or over none. */
 export const notConnected: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
 
 /** State of a connection. */
@@ -29,7 +29,7 @@ interface Connection {
 /** The parser accepts a head of up to this size. */
 export const headLimitBytes = 16 * 1024;
 
-// Kept on the socket and the request themselves: V8 frees the entries of a WeakMap only in a major collection.
+// Kept on the socket and the request themselves: V8 frees WeakMap entries only in a major collection.
 const connectionOf = Symbol('connection');
 const watchOf = Symbol('watch');
 type Connected = Socket & { [connectionOf]?: Connection };
@@ -196,7 +196,7 @@ export function watchRequest(begin: () => void): Watch {
 }
 
 /**
- * Subscribes to the diagnostics of undici, for the rest of the process. undici publishes both events synchronously:
+ * Subscribes to the diagnostics of undici, until the process exits. undici publishes both events synchronously:
  * 'request:create' inside the call that starts a request, 'sendHeaders' when the headers are written to a socket.
  */
 function observeRequests(): void {

@@ -26,7 +26,7 @@ type Target = buildConnector.Options;
 
 /** Timeout for the connection, and again for the TLS handshake. */
 const connectTimeoutMs = 5_000;
-/** Age after which a connection gets no further request, and longest time for which it is kept idle. */
+/** Age of a connection that gets no further request, and longest time that it is kept idle. */
 const maxConnectionAgeMs = 60_000;
 
 /**
@@ -87,14 +87,14 @@ export function createGuardedAgent({
       : plain;
 
   const options: Pool.Options = {
-    // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for each other.
+    // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for one another.
     connections: null,
     // Otherwise requests to an https origin wait for the first handshake, to see whether it negotiates HTTP/2.
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: maxConnectionAgeMs,
-    // A busy connection would otherwise never follow a change of the name's addresses, of the proxy, of the certificate
+    // A busy connection would otherwise never follow changed addresses of the name, of the proxy, of the certificate
     // authorities, or of the endpoint's certificate.
     clientTtl: maxConnectionAgeMs,
     connect(target, callback) {

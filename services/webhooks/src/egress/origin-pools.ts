@@ -42,7 +42,7 @@ export class OriginPools {
     return this.#pools.size;
   }
 
-  /** Sends a request over a connection of the workspace, like `dispatch` of undici's dispatchers. */
+  /** Sends a request over a workspace connection, like `dispatch` of undici's dispatchers. */
   dispatch(workspaceId: string, options: Outgoing, handler: Dispatcher.DispatchHandler): void {
     this.#poolOf(workspaceId, options.origin).dispatch(options, handler);
   }

@@ -15,9 +15,9 @@
  * Modes of the engine:
  *
  *   running   polls, and leases within the limits
- *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
+ *   behind    results cannot be recorded: attempts in flight keep their slots, without new leases
  *   failed    the worker has thrown and was restarted: scans the lanes and waits 1.5 s, then runs
- *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
+ *   stopping  leases nothing, releases deliveries ahead, and waits for the attempts in flight for at most a lease
  *
  * docs/adr/0025 describes the tables and the scheduler, schedule/limits.ts the limits with their reasons.
  */
@@ -119,7 +119,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
     running.add(done);
   };
 
-  /** Whether deliveries may be leased. Attempts whose results cannot be recorded would be repeated. */
+  /** Whether deliveries may be leased. Attempts with results that cannot be recorded would be repeated. */
   const mayLease = () => !stopping && !recorder.behind();
 
   /** Releases leased deliveries that this instance will not attempt, so that another instance can. */
@@ -153,7 +153,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
       if (recorder.behind()) await recorder.caughtUp();
       const attempted = await attemptJob(job);
       if ('releaseAfterMs' in attempted) {
-        // It keeps its slot meanwhile.
+        // It keeps its slot until then.
         if (attempted.releaseAfterMs > 0) await abortableDelay(attempted.releaseAfterMs, stop.signal);
         await release(job);
       } else {
@@ -185,7 +185,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   const share = async ({ webhookId }: DeliveryJob, change: Omit<EndpointChange, 'webhookId'>): Promise<void> => {
     try {
       await saveChange({ webhookId, ...change });
-      // The next poll reads the probe's time, or leases the deliveries of a circuit that has closed.
+      // The next poll reads the probe's time, or leases deliveries behind a closed circuit.
       sleeper.wake();
     } catch (err) {
       log.warn({ err, webhook_id: webhookId }, 'could not store the state of an endpoint');
@@ -193,7 +193,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   };
 
   let refilling = false;
-  /** Leases deliveries that can start now, one statement at a time. Slots that become free meanwhile share the next. */
+  /** Leases deliveries that can start now, one statement at a time. Slots that become free during it share the next. */
   const refill = () => {
     if (refilling || !mayLease()) return;
     refilling = true;
@@ -284,7 +284,7 @@ export function createDeliveryEngine(parts: DeliveryParts): DeliveryEngine {
   let lanesDueAtMs = Number.NEGATIVE_INFINITY;
   /** Where the next scan continues. */
   let lastLane: Lane | undefined;
-  /** Scans some lanes, for at most a part of the time, however many there are. */
+  /** Scans some lanes, for at most part of the time, however many there are. */
   const scanLanes = async (): Promise<void> => {
     const beganAtMs = performance.now();
     lanesDueAtMs = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Pauses of tenants whose events cannot be stored, so that their retries do not delay the other tenants. */
+/** Pauses of tenants with events that cannot be stored, so that their retries do not delay the other tenants. */
 export interface Cooldowns {
   /** Begins a pause, twice as long as the previous one. */
   begin(tenant: string, cause: unknown): void;

@@ -29,17 +29,17 @@ export interface EventStoreParts {
 export interface Stored {
   /** Events that PostgreSQL rejected. They can never be stored. */
   readonly refused: Map<string, Error>;
-  /** Events whose records must be parked: their tenant has parked records, or has failed for too long. */
+  /** Events with records that must be parked: their tenant has parked records, or has failed for too long. */
   readonly parked: Map<string, unknown>;
   /** Events that must be stored again later. */
   readonly failed: Map<string, unknown>;
-  /** Partitions whose stored position is before their range. Their events were not stored. */
+  /** Partitions with a stored position before their range. Their events were not stored. */
   readonly behind: Set<number>;
   /** Whether the positions have advanced. */
   isAdvanced: boolean;
 }
 
-/** What happens to the events of a tenant that are not stored, and why. */
+/** Outcome for a tenant's events that are not stored, and its cause. */
 interface Outcome {
   readonly outcome: 'parked' | 'failed';
   readonly cause: unknown;
@@ -62,7 +62,7 @@ const followsParked: Outcome = { outcome: 'parked', cause: new Error('earlier re
 
 /** Maximum number of events per statement. */
 export const eventsPerStatement = 500;
-/** Time after which no further statement of a tenant that is stored alone starts. */
+/** Time limit for starting statements of a tenant that is stored alone. */
 const aloneMs = 5_000;
 
 /**

@@ -1,4 +1,4 @@
-/** By how much positions rise per epoch, so that a reader with a position of the lost state sees a gap. */
+/** By how much positions rise per epoch, so that a reader with a position from the lost state sees a gap. */
 const positionsPerEpoch = 1_000_000;
 
 /** SQL of the feeds' epoch: it rises when the database has gone back, or an unknown number of events is lost. */

@@ -7,7 +7,7 @@ export const periods = {
 export type PeriodName = keyof typeof periods;
 export const periodNames = Object.keys(periods) as readonly PeriodName[];
 
-/** Returns the start of the period that contains `atMs`. */
+/** Returns the period's start that contains `atMs`. */
 export function periodStartMs(name: PeriodName, atMs: number): number {
   return atMs - (atMs % periods[name].lengthMs);
 }

@@ -25,8 +25,8 @@ export function noticeOf({ workspaceId, environment, id }: Tenant & { id: string
 }
 
 /**
- * Stores a notice for the relay, in the transaction of the change that it reports. That transaction must already hold
- * the lock of the webhook's row, so that the sequences of a webhook's notices have the order of its changes.
+ * Stores a notice for the relay, in the change's transaction that it reports. That transaction must already hold
+ * the webhook's row lock, so that sequences of a webhook's notices have the order of its changes.
  */
 export async function insertNotice(tx: Queryable, notice: Notice): Promise<void> {
   await tx.query(

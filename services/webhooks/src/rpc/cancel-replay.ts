@@ -36,7 +36,7 @@ export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof Del
   };
 }
 
-/** Cancels a running replay. A replay that has ended stays unchanged. Returns undefined if it does not exist. */
+/** Cancels a running replay. A finished replay stays unchanged. Returns undefined if it does not exist. */
 async function endReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
   await tx.query(
     `update webhooks.replays set status = 'cancelled'

@@ -83,7 +83,7 @@ function readTail(
   });
 }
 
-/** Returns the position up to which the deliveries of all events are stored. */
+/** Returns the last position with all earlier deliveries stored. */
 async function readCompletePosition(tx: Queryable, tenant: Tenant): Promise<bigint> {
   const newest = await readNewestPosition(tx, tenant);
   const deferred = await readFirstDeferred(tx, tenant);

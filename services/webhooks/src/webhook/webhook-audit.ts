@@ -39,7 +39,7 @@ const fields: AuditedFields<Webhook> = {
   updatedAt: 'omitted',
 };
 
-/** Returns what changed between two locked or written states of a webhook. */
+/** Returns the changes between two locked or written states of a webhook. */
 export function webhookChanges(before: Webhook | undefined, after: Webhook | undefined): FieldChanges {
   return changesBetween(fields, before, after);
 }

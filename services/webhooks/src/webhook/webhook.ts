@@ -8,7 +8,7 @@ export type WebhookStatus = 'active' | 'disabled';
 /** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
-/** A subscription of a URL to events. */
+/** A URL's subscription to events. */
 export interface Webhook extends Tenant {
   readonly id: string;
   readonly url: string;

@@ -14,7 +14,7 @@ const dayMs = 24 * 3_600_000;
 const today = "(now() at time zone 'UTC')::date";
 const prefix = `rms_${newId('ws').slice(-8)}`;
 
-/** Returns the days for which both tables have partitions, oldest first. */
+/** Returns the days with partitions of both tables, oldest first. */
 async function daysOf(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ day: string; tables: string }>(
     `select right(c.relname, 8) as day, count(*) as tables from pg_inherits join pg_class as c on c.oid = inhrelid

@@ -11,7 +11,7 @@ describe('three instances of the service', () => {
     database = await webhooksDatabase();
     running = await Promise.all(Array.from({ length: instances }, () => startWebhooks({}, { given: database })));
     receiver = await startReceiver();
-    // The first heartbeat of an instance may precede the heartbeats of the others.
+    // The first heartbeat of an instance may precede the others' heartbeats.
     await nextBeat();
     await nextBeat();
   });

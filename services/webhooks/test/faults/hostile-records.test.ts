@@ -109,7 +109,7 @@ describe('records of hostile receivers', () => {
     const log = await rms.list(tenant);
     expect(log.map(({ status }) => status)).toEqual(log.map(() => DeliveryStatus.DELIVERED));
     expect(log.map(({ attempts }) => attempts.length)).toEqual(log.map(() => 1));
-    // The server has not read any of the requests whose connection it reset.
+    // The server has not read any of the requests on the connections that it reset.
     const read = receiver.requests('/race').map(({ eventId }) => eventId);
     expect(read).toEqual(events.map(({ id }) => id));
   });

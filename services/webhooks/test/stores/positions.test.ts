@@ -163,7 +163,7 @@ describeWith('kafka', 'the position of the fan-out', () => {
     ]);
     const page = await service.feed.listEvents({ ...tenant, after: 13n, pageSize: 1 });
     expect(page.events[0]?.position).toBe(1_000_008n);
-    // The positions of the restored state continue to be readable.
+    // The restored state's positions continue to be readable.
     expect((await service.feed.listEvents({ ...tenant, after: 6n, pageSize: 1 })).events[0]?.position).toBe(7n);
   });
 

@@ -96,7 +96,7 @@ function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_b
   return { response_bytes: body.toString('base64') };
 }
 
-/** Returns the end of the last complete character, because truncation may have split one. */
+/** Returns the last complete character's end, because truncation may have split one. */
 function completeText(body: Buffer): number {
   for (let back = 1; back <= Math.min(3, body.length); back += 1) {
     const byte = body[body.length - back] as number;

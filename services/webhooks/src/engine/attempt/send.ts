@@ -24,7 +24,7 @@ export interface Outgoing extends DeliveryContent {
 
 /**
  * Thrown instead of an attempt: this process or its machine has no file descriptor, buffer or memory for another
- * connection, which is not a fault of the endpoint. Nothing was sent.
+ * connection, which is not the endpoint's fault. Nothing was sent.
  */
 export class NoConnectionError extends Error {
   override readonly name = 'NoConnectionError';
@@ -32,7 +32,7 @@ export class NoConnectionError extends Error {
 
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-/** The reason of the end of an attempt that took too long. */
+/** End reason of an attempt that took too long. */
 class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
@@ -42,8 +42,8 @@ class DeadlineError extends Error {
  * becomes the attempt's result, next to everything that arrived of the response; rejects only with a
  * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
- * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as a part of the same
+ * An endpoint may close an idle connection at the moment when a request is sent over it. Such a request gets no byte
+ * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as part of the same
  * attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
@@ -107,7 +107,7 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
 
 /**
  * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
- * response, or with a 408 and `Connection: close`, with which some servers end an idle connection (RFC 9110, 15.5.9).
+ * response, or with a 408 and `Connection: close`, which some servers send to end an idle connection (RFC 9110, 15.5.9).
  */
 function isUnread({ error, statusCode, rawHeaders }: Exchange, watch: Watch): boolean {
   if (!watch.isReused || error instanceof DeadlineError) return false;

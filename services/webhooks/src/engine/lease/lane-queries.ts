@@ -6,11 +6,11 @@ export interface Lane {
   readonly resourceId: string;
 }
 
-/** The result of a scan of lanes. */
+/** Result of scanning lanes. */
 export interface LaneScan {
   /** Number of deliveries that became due. */
   readonly freed: number;
-  /** The lane after which the next scan continues; undefined: the scan has reached the last lane. */
+  /** The lane that the next scan continues after; undefined: the scan has reached the last lane. */
   readonly last: Lane | undefined;
 }
 
@@ -19,8 +19,8 @@ const lanesPerScan = 5_000;
 
 /**
  * Makes the first delivery due in every lane without a delivery in progress, among the first `limit` lanes after
- * `after`. The end of a delivery normally makes the next delivery due. This query finds deliveries that were added while
- * their predecessor ended. It skips from lane to lane, so its cost does not depend on how many deliveries wait in each.
+ * `after`. A delivery's end normally makes the next delivery due. This query finds deliveries that were added while
+ * their predecessor ended. It skips from lane to lane, so its cost does not depend on how many deliveries are in each.
  */
 export async function freeLanes(db: Queryable, after?: Lane, limit = lanesPerScan): Promise<LaneScan> {
   const { rows } = await db.query<{ freed: number } & { [name in keyof Lane]: string | null }>(

@@ -87,7 +87,7 @@ export async function endQueued(db: Queryable, statement: { name?: string; text:
 }
 
 /**
- * Fails queued deliveries whose lease has not changed. They can be redelivered. Returns the deliveries that PostgreSQL
+ * Fails queued deliveries with unchanged leases. They can be redelivered. Returns the deliveries that PostgreSQL
  * rejects. They stay queued. Unless they wait in a lane, they become due again in an hour, so that they are not leased
  * continuously.
  */

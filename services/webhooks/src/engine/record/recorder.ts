@@ -92,7 +92,7 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
     { laneOf: ({ job }) => job.workspaceId, bytesOf: writtenBytes, ...batches },
   );
 
-  /** Returns the error of a result that PostgreSQL rejects; undefined if it is stored. */
+  /** Returns the error for a result that PostgreSQL rejects; undefined if it is stored. */
   const writeUntilDone = async (recording: Recording): Promise<unknown> => {
     for (;;) {
       try {

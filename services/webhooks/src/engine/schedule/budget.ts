@@ -3,7 +3,7 @@ import type { Limits } from './limits.ts';
 /** The attempts that share a limit. */
 interface Load {
   attempts: number;
-  /** Attempts at endpoints whose last attempt was slow or failed; included in `attempts`. */
+  /** Attempts at endpoints with a slow or failed last attempt; included in `attempts`. */
   atFailing: number;
 }
 
@@ -19,7 +19,7 @@ const none: Readonly<Load> = { attempts: 0, atFailing: 0 };
 
 /**
  * Counts the attempts in flight of this instance, of each workspace, and of each workspace at each host. Endpoints
- * whose last attempt was slow or failed may together use half of each limit. The other half remains for the others.
+ * with a slow or failed last attempt may together use half of each limit. The other half remains for the others.
  */
 export class Budget {
   readonly #limits: Limits;

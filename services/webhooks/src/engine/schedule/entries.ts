@@ -62,7 +62,7 @@ export class Entries<A> {
     return this.#entries.get(webhookId)?.endpoint ?? this.#known.peek(webhookId);
   }
 
-  /** Returns the entry of an endpoint; creates it if there is none. */
+  /** Returns the entry of an endpoint; creates a missing one. */
   of(ref: EndpointRef, part: Part): Entry<A> {
     const { webhookId, workspaceId, url } = ref;
     const present = this.#entries.get(webhookId);
@@ -91,7 +91,7 @@ export class Entries<A> {
     this.budget.add(sharer, endpoint.inFlight);
   }
 
-  /** Moves the attempts of an endpoint whose URL has changed to its new host. */
+  /** Moves an endpoint's attempts to its new host after its URL has changed. */
   move(entry: Entry<A>, { url }: EndpointRef): void {
     if (entry.ref.url === url) return;
     this.budget.add(entry.sharer, -entry.endpoint.inFlight);

@@ -28,7 +28,7 @@ export const limits = {
    * a limit, an event for hundreds of webhooks would occupy the process for 0.1 s and longer.
    */
   startsPerTurnMs: 1,
-  /** Total size in bytes of the bodies of leased deliveries. Nothing is leased above it. */
+  /** Total size in bytes of the bodies of leased deliveries. Above it, leasing stops. */
   bytes: 128 * 1024 * 1024,
   /** Deliveries per lease, and webhooks per lease. */
   deliveriesPerLease: 400,
@@ -70,7 +70,7 @@ export const limits = {
   partOfTimeForLanes: 1 / 20,
   /** Delay after a database outage, so that other instances first record their finished attempts. */
   afterOutageMs: 1_500,
-  /** Idle endpoints whose concurrency limit and circuit are remembered. */
+  /** Idle endpoints with a remembered concurrency limit and circuit. */
   endpointsKept: 10_000,
 } as const;
 
