@@ -1,6 +1,6 @@
 // npm run image [-- options of the engine]: builds the image of all services with CONTAINER_ENGINE, or with the first
 // of buildah, podman and docker that works. IMAGE is the built image's name. BUILD_IMAGE and BASE_IMAGE replace
-// the images of the two build stages.
+// the two build stages' images.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,7 +5,9 @@ export function responseText({ status, error }: Pick<AttemptSummary, 'status' | 
   return error ?? String(status);
 }
 
-/** Returns a line that identifies the attempts between two numbers, which are not stored; [] if no attempt is missing. */
+/**
+ * Returns a line that identifies the attempts between two numbers, which are not stored; [] if no attempt is missing.
+ */
 export function missingBefore(number: number, previous: number): string[] {
   const [first, last] = [previous + 1, number - 1];
   if (first > last) return [];

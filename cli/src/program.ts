@@ -152,7 +152,9 @@ const headings = {
   operator: 'On the machine of an installation, as its operator:',
 };
 
-/** Returns the commands that a command line loads: the API's operations if there is a key, otherwise the installation's. */
+/**
+ * Returns the commands that a command line loads: the API's operations if there is a key, otherwise the installation's.
+ */
 function loadOf({ load, withKey }: Entry, words: readonly string[]): Load | undefined {
   return withKey && (!load || hasKey(words)) ? withKey : load;
 }

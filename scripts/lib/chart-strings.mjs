@@ -78,7 +78,7 @@ export function stringValues(schema) {
   return values.map((value, i) => ({ ...value, i, name: nameOf(value.path) }));
 }
 
-/** Returns the strings of a value that the chart must pass on unchanged. */
+/** Returns a value's strings that the chart must pass on unchanged. */
 export function acceptedStrings({ i, pattern, name }) {
   if (!pattern) return hostileStrings;
   const own = validStrings[pattern]?.(i) ?? [];

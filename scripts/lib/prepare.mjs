@@ -53,7 +53,7 @@ export function ensureInstalled({ development = false } = {}) {
   );
 }
 
-/** Bundles the pages of the dashboard (vite build) unless no source has changed since the last time. */
+/** Bundles the dashboard's pages (vite build) unless no source has changed since the last time. */
 export function ensurePages() {
   const state = pageSources();
   exclusively(

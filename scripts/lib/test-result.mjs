@@ -39,7 +39,7 @@ export function summary({ result, status, leftovers }) {
   return { lines, passed, failures, failed: failures > 0 || skippedInCi };
 }
 
-/** Returns the names of the failed tests, and of the files that failed without a failed test. */
+/** Returns the names of failed tests, and of the files that failed without a failed test. */
 export function failedTests({ files }) {
   return files.flatMap(({ name, errors, tests }) => {
     const failed = tests.filter((test) => test.state === 'failed');
@@ -73,7 +73,7 @@ function indented(message) {
     .map((line) => `    ${line}`);
 }
 
-/** Returns the names of the suites that describeWith() of the test kit has skipped. */
+/** Returns the names of suites that describeWith() of the test kit has skipped. */
 function suitesWithoutServer(tests) {
   const skipped = tests.filter(({ state }) => state === 'skipped');
   return [...new Set(skipped.flatMap(({ titles }) => titles.filter((title) => needed.test(title))))];

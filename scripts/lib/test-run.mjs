@@ -14,7 +14,7 @@ const workers = { fast: 4, suite: 2 };
 /** Free space that the file system in memory needs, so that a run does not fill it. */
 const memoryBytes = 4 * 1024 ** 3;
 
-/** Options of jest whose value is the next argument. */
+/** Options of jest that take the next argument as value. */
 const withValue = ['-t', '--testNamePattern', '--bail', '-w', '--maxWorkers', '--seed', '--shard'];
 
 /** Options of this script, with the variable that the configuration of jest reads. */

@@ -41,7 +41,8 @@ export class ApiError extends Error {
 /**
  * Sends a request with an API key, and returns the JSON document of the response, undefined without a body. The request
  * goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY contains the host.
- * Rejects with {@link ApiError} if the API refuses it, and with an error that identifies the address if nothing responds.
+ * Rejects with {@link ApiError} if the API refuses it, and with an error that identifies the address if nothing
+ * responds.
  */
 export async function callApi<T>({ url, api_key: key }: Profile, request: ApiRequest): Promise<T> {
   const deadline = withDeadline(request.signal ?? new AbortController().signal, timeoutMs, 'the request');

@@ -45,7 +45,7 @@ interface PageMessage {
 }
 
 /**
- * Returns the list envelope (specification, "List envelope"). Links keep the other query parameters.
+ * Returns the list envelope (docs/api-guide.md, "Lists"). Links keep the other query parameters.
  * @param moreMeta fields added to `meta`
  */
 export function listResponse(

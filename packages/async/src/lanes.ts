@@ -36,8 +36,9 @@ interface Lane<T> {
 }
 
 /**
- * Queued items of lanes in round-robin order, one item each, so that a lane with many items delays the others by one item per
- * turn. Items of a lane keep their order. All operations take amortized constant time, however many lanes wait.
+ * Queued items of lanes in round-robin order, one item each, so that a lane with many items delays the others by one
+ * item per turn. Items of a lane keep their order. All operations take amortized constant time, however many lanes
+ * wait.
  */
 export class Lanes<T> {
   /** Lanes with items, and held lanes. */

@@ -79,8 +79,8 @@ const markerPrefix = 'rms epoch ';
 
 /**
  * Reads each assigned partition from the store's position, and notices when that does not continue the records that the
- * group has handled: at each join, with each batch, and every ten seconds (docs/adr/0030). The record before the position is
- * read again, to recognize the log by its digest.
+ * group has handled: at each join, with each batch, and every ten seconds (docs/adr/0030). The record before the
+ * position is read again, to recognize the log by its digest.
  */
 export function createPositions(parts: PositionsParts): Positions {
   const { consumer, admin, topic, group, store, over, onPlaced, log } = parts;

@@ -10,8 +10,9 @@ const dayMs = 24 * 3_600_000;
 type TopicAdmin = Pick<Admin, 'createTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
 
 /**
- * Creates missing topics, so that permission to create topics is needed only for them. Throws if a topic has a different
- * number of partitions than configured, or deletes older records with the same key; only an operator can fix that. Logs settings that can lose records.
+ * Creates missing topics, so that permission to create topics is needed only for them. Throws if a topic has a
+ * different number of partitions than configured, or deletes older records with the same key; only an operator can fix
+ * that. Logs settings that can lose records.
  */
 export async function ensureTopics(
   admin: TopicAdmin,

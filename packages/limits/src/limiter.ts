@@ -73,8 +73,8 @@ export type LimitDecision = {
 export interface Limiter {
   check(check: LimitCheck, signal?: AbortSignal): Promise<LimitDecision>;
   /**
-   * Counts a failed authentication of an address. Returns the seconds during which the address must be rejected; 0 while
-   * it is within the limit.
+   * Counts a failed authentication of an address. Returns the seconds during which the address must be rejected; 0
+   * while it is within the limit.
    */
   countFailure(address: string): Promise<number>;
   /**
@@ -107,7 +107,9 @@ export interface Limiter {
   stop(): Promise<void>;
 }
 
-/** Sets revocation markers. Returns the changes with markers that are set; the other changes' servers are unreachable. */
+/**
+ * Sets revocation markers. Returns the changes with markers that are set; the other changes' servers are unreachable.
+ */
 export type SetMarkers = <Change extends KeyChange>(changes: readonly Change[]) => Promise<readonly Change[]>;
 
 /** Limits of requests. 0 disables a limit. */

@@ -68,8 +68,8 @@ interface ServerState {
  *
  *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
  *
- * A server with checks or probes that fail again within `restMs` of such a return, on the same connection, is not used for
- * `restMs`. A server with almost full memory would otherwise be used and left many times a second.
+ * A server with checks or probes that fail again within `restMs` of such a return, on the same connection, is not used
+ * for `restMs`. A server with almost full memory would otherwise be used and left many times a second.
  *
  * The first probe of a connection checks the rights of its user. Without them, Redis stays away, and each distinct
  * reason is logged.

@@ -6,9 +6,9 @@ import type { Endpoint } from './redis-connector.ts';
 const misses = 2;
 
 /**
- * Reconnects when the connection is to another server than a new one would be: the address of Redis now resolves to a new
- * primary, and the old one is still running. Otherwise processes could use different servers forever: auth would confirm
- * the revocation markers on one of them, and gateways would ask auth about every key.
+ * Reconnects when the connection is to another server than a new one would be: the address of Redis now resolves to a
+ * new primary, and the old one is still running. Otherwise processes could use different servers forever: auth would
+ * confirm the revocation markers on one of them, and gateways would ask auth about every key.
  * @param find returns a new connection's server
  */
 export function followAddress(

@@ -20,8 +20,8 @@ interface KeyGrant {
  *
  * - A method: the caller may call it in its own name. The context must name no actor, so the caller cannot pose as a
  *   user or an operator.
- * - {@link forUsers}: the caller may call the methods for a user. The context must contain a user, and the contexts in a
- *   batch must contain the same user.
+ * - {@link forUsers}: the caller may call the methods for a user. The context must contain a user, and the contexts in
+ *   a batch must contain the same user.
  * - {@link forKeys}: the caller may call the methods for an API key. The context must have a principal and no actor.
  * - 'all': every method, with any actor. Grants next to it exclude methods from {@link operatorMethods}.
  *

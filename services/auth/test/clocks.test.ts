@@ -23,7 +23,7 @@ describe.each([
   afterEach(() => restore());
   afterAll(() => accounts?.stop());
 
-  /** Returns the time until the links of a table expire, in hours. */
+  /** Returns the time until a table's links expire, in hours. */
   const hoursLeft = async (table: string) => {
     const { rows } = await accounts.db.query<{ hours: number }>(
       `select round(extract(epoch from expires_at - now()) / 3600)::float8 as hours from auth.${table}`,

@@ -42,7 +42,7 @@ export const tunnelLimits: TunnelLimits = {
   drainMs: 12_000,
 };
 
-/** Interval at which a file with the credentials is read again. */
+/** How often a file with the credentials is read again. */
 const refreshMs = 5_000;
 
 export function readEgressProxyConfig(settings: Settings): EgressProxyConfig {

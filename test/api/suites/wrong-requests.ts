@@ -83,7 +83,7 @@ const brokenJson = fc.string({ maxLength: 60 }).filter((raw) => {
   }
 });
 
-/** Generates requests that the specification forbids, each for at least one reason. */
+/** Generates requests that the API forbids, each for at least one reason. */
 function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<WrongRequest> {
   const resource = `/v1/resources/${resourceId}`;
   const webhook = `/v1/webhooks/${webhookId}`;

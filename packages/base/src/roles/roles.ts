@@ -53,8 +53,8 @@ export function leastRoleFor(permission: Permission): Role {
 }
 
 /**
- * Returns the permission to create or roll a key with a scope. No endpoint of the scope may permit more than the roles that
- * have it.
+ * Returns the permission to create or roll a key with a scope. No endpoint of the scope may permit more than the roles
+ * that have it.
  */
 export function permissionToCreateKey(scope: 'read' | 'write' | 'admin'): Permission {
   return scope === 'admin' ? 'keys.admin' : 'keys.write';

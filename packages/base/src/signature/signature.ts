@@ -41,7 +41,7 @@ export function toSigningSecret(text: string): SigningSecret {
 
 /**
  * Computes the signature headers of a delivery attempt.
- * - `x-service-signature`, from the specification: lowercase hex HMAC-SHA-256 of the raw body, keyed with the whole
+ * - `x-service-signature`: lowercase hex HMAC-SHA-256 of the raw body, keyed with the whole
  *   text of the current secret.
  * - The other headers, from Standard Webhooks: base64 HMAC-SHA-256 of "id.timestamp.body", keyed with the secret's
  *   bytes; one signature per valid secret, the current one first.

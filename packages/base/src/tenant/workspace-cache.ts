@@ -27,9 +27,9 @@ interface Share {
 
 /**
  * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace with the
- * heaviest entries. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but never
- * evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an eviction from
- * 10,000 entries takes about 10 µs.
+ * heaviest entries. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but
+ * never evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an
+ * eviction from 10,000 entries takes about 10 µs.
  */
 export class WorkspaceCache<V> {
   readonly #max: number;

@@ -41,9 +41,9 @@ function messageOf(code: ErrorCode, given: string, [first, ...more]: readonly Fi
 const withoutDocUrl: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /**
- * Formats an error as a response (specification, "Errors"): three fields, and details for `invalid_request`.
- * @param catalogUrl URL of the published error catalog. If given, an error with another status
- *   links to its code in the catalog.
+ * Formats an error as a response: three fields, and details for `invalid_request`.
+ * @param catalogUrl URL of the published error catalog. If given, an error with another
+ *   status links to its code in the catalog.
  */
 export function errorResponse(
   { code, message: given, kind, details, retryAfterSeconds }: RmsError,

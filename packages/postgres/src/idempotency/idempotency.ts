@@ -50,8 +50,8 @@ type Perform<State> = (tx: Queryable) => Promise<State>;
 /**
  * Makes requests with an Idempotency-Key take effect once. Responses are stored for 24 hours, encrypted. Both methods
  * throw `invalid_request` for an invalid key, and `idempotency_key_reused` if the key belongs to a request with other
- * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also contain the
- * caller that may see it, and the handler must remove the secret for others.
+ * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also contain
+ * the caller that may see it, and the handler must remove the secret for others.
  */
 export interface Idempotency {
   /** Runs `perform` and stores its response in one transaction. */

@@ -270,7 +270,10 @@ function isHost(value: string): boolean {
   return isHostName(value);
 }
 
-/** A name with a number as its last label is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1" differently. */
+/**
+ * A name with a number as its last label is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1"
+ * differently.
+ */
 function isHostName(value: string): boolean {
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i.test(value)) return isIP(value) === 4;
   const labels = value.replace(/\.$/, '').split('.');

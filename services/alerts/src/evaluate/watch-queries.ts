@@ -3,7 +3,7 @@ import type { Queryable } from '@rms/postgres/db';
 import { isLaterThan } from '../impossible-times.ts';
 
 /**
- * Locks the tenant whose evaluation is most overdue until the transaction ends. If none is overdue, a tenant that would
+ * Locks the tenant with the most overdue evaluation until the transaction ends. If none is overdue, a tenant that would
  * wait longer than `longestWaitMs`, because the database's clock was ahead. Returns undefined if none is due.
  */
 export async function takeDue(tx: Queryable, longestWaitMs: number): Promise<Tenant | undefined> {

@@ -48,7 +48,7 @@ export function testRule({ pool, notifier, isSending }: Parts): Handlers<typeof 
   };
 }
 
-/** Returns whether no attempt has ended. */
+/** Returns whether no attempt is over. */
 function isPending({ state, reply }: EmailOutcome): boolean {
   return state === 'queued' && reply === '';
 }

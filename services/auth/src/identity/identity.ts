@@ -9,7 +9,7 @@ export interface Identity {
 /** An identity that signs in a user. */
 export interface LinkedIdentity extends Identity {
   readonly linkedAt: Date;
-  /** Email address by which the identity was linked; may be empty. */
+  /** Email address at the time of linking; may be empty. */
   readonly email: string;
   /** Client address of the sign-in that linked it; may be empty. */
   readonly clientAddress: string;

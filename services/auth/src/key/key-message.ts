@@ -11,14 +11,14 @@ import { type KeyUse, readUses } from './use-queries.ts';
 
 const scopes: EnumNames<KeyScope, Scope> = enumNames(Scope);
 
-/** What clients of a key have done, and the name of its creator. */
+/** Activity of a key's clients, and its creator's name. */
 export interface KeyActivity {
   readonly uses?: readonly KeyUse[] | undefined;
   readonly refusal?: KeyRefusal | undefined;
   readonly creatorName?: string | undefined;
 }
 
-/** Returns a function that returns the activity of one of these keys. */
+/** Returns a function that returns the activity of any of these keys. */
 export async function readActivity(
   db: Queryable,
   keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],

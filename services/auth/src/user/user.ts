@@ -13,7 +13,7 @@ export interface User extends Email {
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
-  /** Time at which the user was disabled. undefined if the user is enabled. */
+  /** When the user was disabled. undefined if the user is enabled. */
   readonly disabledAt: Date | undefined;
 }
 

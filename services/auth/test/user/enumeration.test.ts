@@ -1,7 +1,7 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
 
-/** Matches the statements with which the pool checks a new connection. */
+/** Matches the statements that the pool checks a new connection with. */
 const ofThePool = /transaction_read_only/;
 
 /** These tests do not measure time. They compare the statements and password hashes that each call causes. */

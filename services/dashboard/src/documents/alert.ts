@@ -44,7 +44,7 @@ export interface IncidentDocument {
 export interface TestEmailDocument {
   readonly address: string;
   readonly state: 'queued' | 'sent' | 'failed';
-  /** Last reply of the SMTP server, or last error; null: no attempt has ended. */
+  /** Last reply of the SMTP server, or last error; null: no attempt is over. */
   readonly reply: string | null;
 }
 

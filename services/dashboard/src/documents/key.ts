@@ -22,7 +22,7 @@ export interface KeyDocument {
   readonly created_by_name: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** Time from which the API rejects a rolled key with api_key_expired. null: the key was not rolled. */
+  /** When the API begins to reject a rolled key with api_key_expired. null: the key was not rolled. */
   readonly ends_at: string | null;
   readonly replaced_by: string | null;
   readonly allowed_ips: readonly string[];

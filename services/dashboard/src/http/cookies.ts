@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What distinguishes the cookies of this dashboard from others in the browser. */
+/** Text that distinguishes the cookies of this dashboard from others in the browser. */
 export interface CookieScope {
   readonly secure: boolean;
-  /** Port in the URL of the pages; empty: the default port. Browsers send cookies to all ports of a host. */
+  /** Port in the pages' URL; empty: the default port. Browsers send cookies to all ports of a host. */
   readonly port: string;
 }
 

@@ -9,7 +9,7 @@ export const findRecipient = linkEndpoint(
   },
 );
 
-/** Confirms that the address of the link receives alerts of its workspace. */
+/** Confirms that the link's address receives alerts of its workspace. */
 export const confirmRecipient = linkEndpoint('/api/alert-recipient', async ({ backend, body: { token }, context }) => {
   await backend.alerts.confirmRecipient({ token }, { context });
   return undefined;

@@ -50,7 +50,7 @@ export interface AccountCall<Query, Body> extends OpenCall<Query, Body> {
   readonly signedIn: SignedIn;
 }
 
-/** Call in one workspace and environment, by a member whose role has the permission. */
+/** Call in one workspace and environment, by a member with a role that has the permission. */
 export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
   /** Tenant of the call. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
@@ -86,7 +86,7 @@ export interface AccountEndpoint<Query = unknown, Body = unknown> extends Shape<
   handle(call: AccountCall<Query, Body>): Promise<object | undefined>;
 }
 
-/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members whose role has the permission. */
+/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members with a role that has the permission. */
 interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: Permission;
   readonly path: `/${string}`;

@@ -29,7 +29,7 @@ export const resubscribe = linkEndpoint('/api/unsubscribe/undo', async ({ backen
 });
 
 /**
- * Mounts one-click unsubscription for email clients (RFC 8058): a POST to the URL of the link, without a cookie and
+ * Mounts one-click unsubscription for email clients (RFC 8058): a POST to the link's URL, without a cookie and
  * without a page. The token allows only this.
  */
 export function mountOneClick(app: Express, { alerts }: Pick<Backend, 'alerts'>): void {

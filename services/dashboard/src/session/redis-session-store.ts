@@ -19,7 +19,7 @@ const listKey = (list: string) => `rms-dashboard:sessions-of:${list}`;
  * Creates the session store that all dashboard instances share. Sessions expire by their TTL in Redis. While Redis is
  * unavailable, no session can be verified and requests fail with 503.
  *
- * Records are sealed: the store ignores records that the dashboard did not write. The hash of a list needs no
+ * Records are sealed: the store ignores records that the dashboard did not write. A list's hash needs no
  * seal, because an entry is valid only if the sealed record contains the same user and session ID.
  */
 export function createRedisSessionStore(servers: RedisServers, box: SessionBox, log: Logger): SessionStore {

@@ -32,7 +32,7 @@ export function createSessionBox(sessionKey: string, nowMs: () => number = Date.
   };
 }
 
-/** Reports whether opening failed because the record was not sealed with the key of the box for its token. */
+/** Reports whether opening failed because the record was not sealed with the box's key for its token. */
 export function isForeignRecord(error: unknown): boolean {
   return error instanceof SecretBoxError;
 }

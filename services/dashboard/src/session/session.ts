@@ -50,7 +50,7 @@ export function newSession(userId: string, generation: bigint, start: Start): Se
   return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '', challengeUserId: '' };
 }
 
-/** The result of the first step if a second factor is required. */
+/** The first step's result if a second factor is required. */
 export type FirstStep = Pick<Session, 'challenge' | 'challengeUserId'>;
 
 /** Returns the user to whom a session belongs, also while the second factor is pending. */

@@ -29,7 +29,7 @@ const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefi
 
 describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
   let server: RedisServer;
-  /** Connected before the rules of the guide disable the default user. */
+  /** Connected before the guide's rules disable the default user. */
   let admin: ReturnType<typeof clientOf>;
   const asAdmin = (work: (client: typeof admin) => Promise<unknown>) => work(admin);
   const passwords = new Map<string, string>();

@@ -64,7 +64,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       if (!refused || decision.outcome !== 'allowed') response.locals.limitOutcome = decision.outcome;
       metrics.countLimitCheck(decision, performance.now() - sentAtMs);
       response.locals.steps.limitedAtMs = performance.now();
-      // Before auth is asked, so that the limit also bounds these calls.
+      // Before the call to auth, so that the limit also bounds these calls.
       if (refused) checkLimits(decision, limits.rateLimitWindowSeconds, 'refused requests of this key');
       return decision;
     };

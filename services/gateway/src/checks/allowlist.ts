@@ -6,8 +6,8 @@ import type { Caller } from './principals.ts';
 const shownOfHeader = 200;
 
 /**
- * Returns the error for a client address that the key does not allow (specification, "Authentication" 7). The log entry contains the address, its source and the
- * reason for choosing it.
+ * Returns the error for a client address that the key does not allow. The log entry contains the address, its source
+ * and the reason for choosing it.
  */
 export function checkAllowlist(
   { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,

@@ -7,7 +7,7 @@ import type { Caller } from './principals.ts';
 /** A higher Scope value includes the lower ones. */
 const scopes: EnumNames<RequiredScope, Scope> = enumNames(Scope);
 
-/** Returns whether a key of a scope may use endpoints that require another one. */
+/** Returns whether a key with a scope may use endpoints that require another one. */
 export function mayUse(granted: Scope, required: RequiredScope): boolean {
   return granted >= scopes.toValue(required);
 }

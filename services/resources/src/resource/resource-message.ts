@@ -32,7 +32,7 @@ export function fromStatusMessage(status: ResourceStatus): StoredStatus | undefi
   return statuses.toName(status);
 }
 
-/** Maps UNSPECIFIED to `standard`, the specification's default. */
+/** Maps UNSPECIFIED to `standard`, the API's default. */
 export function fromInputTypeMessage(type: InputType): StoredInputType {
   return type === InputType.ADVANCED ? 'advanced' : 'standard';
 }

@@ -17,7 +17,7 @@ import { type ResourceRow, resourceColumns, toResource } from '../resource/resou
 
 const pageSizeLimit = 100;
 
-/** Returns one page, with tokens for the next and the previous page (specification, "List resources"). */
+/** Returns one page, with tokens for the next and the previous page. */
 export function listResources(parts: {
   pool: Pool;
   pageTokenKeys: Keys;

@@ -10,7 +10,7 @@ export interface RetryPolicy {
   readonly delaysMs?: readonly number[] | undefined;
 }
 
-/** Default of the specification, section "Limits": 5 retries, after about 1 min, 5 min, 30 min, 2 h and 12 h. */
+/** Default, as documented in docs/webhook-receivers.md: 5 retries, after about 1 min, 5 min, 30 min, 2 h and 12 h. */
 export const defaultRetryPolicy: RetryPolicy = { maxRetries: 5, initialDelayMs: 60_000, maxDelayMs: 12 * 3_600_000 };
 
 /** Each delay relative to the first. Later delays grow by `lastFactor`. */

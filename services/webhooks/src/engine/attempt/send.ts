@@ -107,7 +107,8 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
 
 /**
  * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
- * response, or with a 408 and `Connection: close`, which some servers send to end an idle connection (RFC 9110, 15.5.9).
+ * response, or with a 408 and `Connection: close`, which some servers send to end an idle connection (RFC 9110,
+ * 15.5.9).
  */
 function isUnread({ error, statusCode, rawHeaders }: Exchange, watch: Watch): boolean {
   if (!watch.isReused || error instanceof DeadlineError) return false;
@@ -130,8 +131,8 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
 
 /**
- * Returns an error class and a short text, which the delivery log shows. The text identifies the step that failed and its
- * duration.
+ * Returns an error class and a short text, which the delivery log shows. The text identifies the step that failed and
+ * its duration.
  * @param cause the error that broke the connection. undici reports only that the connection ended. For example, an
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.
  * @param responseMs time since the request was sent

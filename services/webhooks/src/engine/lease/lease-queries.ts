@@ -99,11 +99,11 @@ const settings: Statement = {
 
 /**
  * Leases the earliest due deliveries of webhooks: retries, redeliveries, deliveries that fan-out did not lease, and
- * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the earliest
- * remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint with a retry as its first
- * delivery also yields one, because it has failed before. The stored concurrency limit applies to unknown
- * endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due when its
- * next attempt is allowed (GCRA, with the database's clock).
+ * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the
+ * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint with a
+ * retry as its first delivery also yields one, because it has failed before. The stored concurrency limit applies to
+ * unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due
+ * when its next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see migrations/0014-endpoints.sql. Webhooks that another transaction has locked have no result,

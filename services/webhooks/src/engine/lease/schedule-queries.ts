@@ -42,8 +42,8 @@ export interface EndpointChange extends Change {
 }
 
 /**
- * Stores changes of endpoints. A webhook with a pausing circuit is due when the pause ends. A webhook with a circuit that
- * closes is due immediately.
+ * Stores changes of endpoints. A webhook with a pausing circuit is due when the pause ends. A webhook with a circuit
+ * that closes is due immediately.
  * @param jitter relative variation of pauses, in both directions
  */
 export async function saveEndpoints(db: Queryable, changes: readonly EndpointChange[], jitter: number): Promise<void> {

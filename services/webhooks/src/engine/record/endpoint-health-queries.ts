@@ -58,9 +58,9 @@ export async function setHealth(
 }
 
 /**
- * Disables an active webhook with an endpoint that responded with 410 Gone or has been failing for `failingForHours`, unless
- * its URL has changed since then. Ends its pending deliveries, notifies its owner and appends an audit entry with
- * the request ID of the delivery. Returns whether it was disabled.
+ * Disables an active webhook with an endpoint that responded with 410 Gone or has been failing for `failingForHours`,
+ * unless its URL has changed since then. Ends its pending deliveries, notifies its owner and appends an audit entry
+ * with the request ID of the delivery. Returns whether it was disabled.
  */
 export async function disableWebhook(
   pool: Pool,

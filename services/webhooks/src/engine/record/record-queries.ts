@@ -146,8 +146,8 @@ async function recordLate(db: Queryable, recordings: readonly Recording[]): Prom
 }
 
 /**
- * Postpones a delivery with a last attempt that PostgreSQL cannot store. The attempt counts toward this round. The delay
- * doubles with each such attempt, from two minutes to a day, so that the endpoint is called rarely.
+ * Postpones a delivery with a last attempt that PostgreSQL cannot store. The attempt counts toward this round. The
+ * delay doubles with each such attempt, from two minutes to a day, so that the endpoint is called rarely.
  */
 export async function postponeUnrecorded(db: Queryable, { job }: Recording): Promise<void> {
   await db.query({

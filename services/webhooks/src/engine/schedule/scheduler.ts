@@ -219,7 +219,8 @@ export class Scheduler<A extends Attempt> {
       const mostAhead = this.#mostAhead(entry);
       if (entry.ahead.length > mostAhead * this.#limits.aheadAtRefill) continue;
       const attempts = Math.min(this.#free(entry), deliveries);
-      // Deliveries are not leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for it.
+      // Deliveries are not leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for
+      // it.
       const isShared = this.#entries.budget.free(entry.sharer) < entry.endpoint.free;
       const ahead = isShared ? 0 : Math.min(mostAhead - entry.ahead.length, deliveries - attempts);
       if (attempts + ahead === 0) continue;

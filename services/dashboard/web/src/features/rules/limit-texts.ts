@@ -30,7 +30,7 @@ export function maximumText(most: number): string {
   return most === 0 ? 'no limit' : `at most ${most.toLocaleString()}`;
 }
 
-/** Hint for the URL of a webhook. */
+/** Hint for a webhook's URL. */
 export function webhookUrlHint(limits: Limits<'webhook_urls'>): string {
   const response = 'It must respond with status 200 within 10 seconds.';
   if (!limits) return response;
