@@ -1,11 +1,11 @@
-// Which test files exist, and to which tier and project they belong. Plain Node, no dependencies.
+// The existing test files, and the tier and project that they belong to. Plain Node, no dependencies.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
 /**
- * Suites of the complete tier that jest runs. The folder of a test determines its tier: test files in a folder with
+ * Suites of the complete tier that jest runs. A test's folder determines its tier: test files in a folder with
  * a suite's name, at the root (test/faults) or in a workspace (packages/bus/test/stores), belong to that suite. All
  * other test files are the fast tier.
  */
@@ -22,12 +22,12 @@ export const fastFolders = [
 ];
 
 /**
- * Folders whose tests run the services in the test process, where their SQL statements can be recorded. Together they
- * send every statement.
+ * Folders with tests that run the services in the test process, where their SQL statements can be recorded. Together
+ * they send every statement.
  */
 export const statementFolders = [...childrenOf('services').filter(hasTests), 'packages/postgres'];
 
-/** Names of the projects in which SQL statements are recorded. */
+/** Names of the projects that record SQL statements. */
 export const statementProjects = statementFolders.map((folder) => basename(folder));
 
 /** Folders by project: one project per folder of the fast tier, with the folder's name, and one per suite. */

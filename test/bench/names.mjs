@@ -18,7 +18,7 @@ const bytewise = {
 };
 
 /**
- * Measures what the order of names costs with a million rows: inserts with and without the sort keys' index, the
+ * Measures the cost of ordering names with a million rows: inserts with and without the sort keys' index, the
  * creation of that index, and pages by name and by prefix. Half of the names have accents.
  */
 export async function run({ quick }) {

@@ -40,7 +40,7 @@ export async function endDescendants() {
       try {
         process.kill(pid, name);
       } catch {
-        // The process has ended meanwhile.
+        // The process has exited.
       }
     }
   };
@@ -71,7 +71,7 @@ export function memoryMb(pid) {
       const text = readFileSync(`/proc/${one}/smaps_rollup`, 'utf8');
       kilobytes += Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0);
     } catch {
-      // The process has ended meanwhile.
+      // The process has exited.
     }
   }
   return kilobytes / 1024;

@@ -83,7 +83,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await page.goto(await emailLink(moved.email, /^\/email-change#/));
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText(`Sign in with ${moved.email}.`, { exact: false }).waitFor();
-    // The old address is notified, with a link to the account; all sessions have ended.
+    // The old address is notified, with a link to the account; all sessions are over.
     await page.goto(await emailLink(newUser.email, /^\/account$/));
     await page.waitForURL(/\/sign-in/);
     await signIn(page, moved);

@@ -1,4 +1,4 @@
-// For each alert, input series that must make it fire (`fires`) and input series that must not (`quiet`), in promtool's
+// Per alert, input series that must make it fire (`fires`) and input series that must not (`quiet`), in promtool's
 // notation with one value per minute, and the minute of evaluation. `labels` is a subset of the alert's labels.
 const pod = 'namespace="n",pod="p"';
 const requests = (status, values) =>

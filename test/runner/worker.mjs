@@ -12,7 +12,7 @@ const { describe, test, it, beforeAll, beforeEach, afterAll, afterEach } = circu
 /** jest-circus reads the timeout that a file has set from this global. */
 const fileTimeout = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
-/** The part of the object `jest` that works without jest's module loader. */
+/** Those members of `jest` that work without jest's module loader. */
 const jest = {
   setTimeout(timeoutMs) {
     globalThis[fileTimeout] = timeoutMs;
@@ -103,7 +103,7 @@ async function imported(path, setup) {
   await import(pathToFileURL(path).href);
 }
 
-/** Returns the titles of a test and of the blocks around it, outermost first. */
+/** Returns a test's title and the titles of the blocks around it, outermost first. */
 function namesOf({ name, parent }) {
   return parent ? [...namesOf(parent), name] : [];
 }

@@ -51,7 +51,7 @@ try {
 
 /**
  * Reads the recorded statements that have a plan, each once, by source. If several test files send the same statement
- * with different values, the values of the first file by name are used, so that every run judges the same values.
+ * with different values, the first file's values by name are used, so that every run judges the same values.
  */
 function readStatements(folder: string): RecordedStatement[] {
   const found = new Map<string, RecordedStatement>();
