@@ -1,4 +1,4 @@
-// npm run build: bundles the pages of the dashboard. Services and the CLI run from their TypeScript sources.
+// npm run build: bundles the dashboard's pages. Services and the CLI run from their TypeScript sources.
 import { ensureNode } from './lib/node.mjs';
 import { orExit, prepare } from './lib/prepare.mjs';
 

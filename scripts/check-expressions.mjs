@@ -1,5 +1,5 @@
 // node scripts/check-expressions.mjs FILE…: checks the regular expressions of modules with recheck. Prints those for
-// which a text exists that takes more than linear time, and the text. `npm run check` passes the sources of the product.
+// which a text exists that takes more than linear time, and the text. `npm run check` passes the product's sources.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,8 +10,8 @@ import { root } from './lib/prepare.mjs';
 const timeoutMs = 60_000;
 /**
  * recheck searches for an attack with random texts where its theory does not apply; the same ones in every run. It counts
- * the steps of a match, and reports a match that takes longer than a limit as an attack as well, so that the load of the
- * machine would decide. The limit of the whole check is enough.
+ * a match's steps, and reports a match that takes longer than a limit as an attack as well, so that the load of the
+ * machine would decide. The whole check's limit is enough.
  */
 const options = {
   randomSeed: 1,
@@ -41,7 +41,7 @@ async function problemOf({ place, source, flags }) {
   return `${expression} is ${result.complexity.summary} for ${result.attack.pattern}`;
 }
 
-/** Returns the literals of a module. */
+/** Returns a module's literals. */
 function literalsIn(file) {
   const text = readFileSync(join(root, file), 'utf8');
   const { body } = parseSync(text, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'es2024' });
@@ -54,7 +54,7 @@ function literalsIn(file) {
     });
 }
 
-/** Returns a syntax tree as a list, in the order of the text. */
+/** Returns a syntax tree as a list, in the text's order. */
 function nodesIn(tree) {
   if (tree === null || typeof tree !== 'object') return [];
   const inner = Object.values(tree).flatMap(nodesIn);

@@ -11,7 +11,7 @@ import { tierViolations } from './lib/test-tiers.mjs';
 
 const sources = ['packages', 'services', 'cli', 'standalone'];
 
-/** Checks by name. Each check returns a description of the problem, or undefined. */
+/** Checks by name. Each check returns a problem description, or undefined. */
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
   'types of the sources': () => run('tsc', []),
@@ -123,7 +123,7 @@ function openApiDocument() {
 }
 
 /**
- * Checks that no entry of a lock file names a registry, because every installation would download from it, and that
+ * Checks that no entry of a lock file contains a registry, because every installation would download from it, and that
  * each entry has the integrity of its package.
  */
 function lockFiles() {
@@ -152,7 +152,7 @@ function testFilesInProjects() {
   return missing.length === 0 ? undefined : `no project includes:\n${missing.join('\n')}`;
 }
 
-/** Checks that the fast tier imports nothing that starts the servers of the complete tier. */
+/** Checks that the fast tier imports nothing that starts the complete tier's servers. */
 function testTiers() {
   const problems = tierViolations(root, filesOf('*/test/*.ts', 'test/*.ts'), suites);
   return problems.length === 0 ? undefined : problems.join('\n');
@@ -207,7 +207,7 @@ function dialedNames() {
 }
 
 /**
- * Checks that no program names a folder that only one machine or user has. Temporary files belong in the folder that
+ * Checks that no program contains a folder that only one machine or user has. Temporary files belong in the folder that
  * os.tmpdir() returns.
  */
 function machinePaths() {
@@ -255,7 +255,7 @@ async function budget() {
 }
 
 /**
- * Checks in a process of its own that no text takes the regular expressions of the product more than linear time.
+ * Checks in a separate process that no text takes the regular expressions of the product more than linear time.
  * Resolves with its output if it fails.
  */
 function startExpressions() {

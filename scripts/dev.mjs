@@ -1,5 +1,5 @@
-// npm run dev: runs `npm start` and restarts it when a source of a service or package changes, and serves the dashboard
-// with hot reload. It uses the settings of `npm start`; DEV_PORT (5173) is the port of the dashboard with hot reload.
+// npm run dev: runs `npm start` and restarts it when a service or package source changes, and serves the dashboard
+// with hot reload. It uses the settings of `npm start`; DEV_PORT (5173) is the dashboard's port with hot reload.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

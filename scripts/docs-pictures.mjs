@@ -1,4 +1,4 @@
-// npm run docs:pictures: regenerates the pictures of the dashboard in docs/images with the browser tests.
+// npm run docs:pictures: regenerates the dashboard's pictures in docs/images with the browser tests.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from './lib/prepare.mjs';

@@ -12,7 +12,7 @@ import { findPythonProgram } from './lib/tools.mjs';
 const version = '4.32.5';
 /** Minimum number of requests of a run. Rounds with different seeds run until it is reached. */
 const leastRequests = 10_000;
-/** Maximum number of requests per operation and phase. With these numbers, a round usually sends the minimum of a run. */
+/** Maximum number of requests per operation and phase. With these numbers, a round usually sends a run's minimum. */
 const examples = { positive: 90, negative: 200 };
 /** Time limit of a round, in case it hangs. A round takes two to four minutes on two idle cores. */
 const maxMs = 25 * 60_000;

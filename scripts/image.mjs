@@ -1,6 +1,6 @@
 // npm run image [-- options of the engine]: builds the image of all services with CONTAINER_ENGINE, or with the first
-// of buildah, podman and docker that works. IMAGE is the name of the built image. BUILD_IMAGE and BASE_IMAGE replace
-// the images of the two build stages.
+// of buildah, podman and docker that works. IMAGE is the built image's name. BUILD_IMAGE and BASE_IMAGE replace
+// the two build stages' images.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const image = process.env.IMAGE || `rms:${version}`;
 const buildArgs = {
   VERSION: version,
   REVISION: git('rev-parse', 'HEAD'),
-  // Uses the time of the commit, so that the same sources produce the same image.
+  // Uses the commit's time, so that the same sources produce the same image.
   CREATED: git('show', '--no-patch', '--format=%cI', 'HEAD'),
   BUILD_IMAGE: process.env.BUILD_IMAGE,
   BASE_IMAGE: process.env.BASE_IMAGE,
@@ -36,7 +36,7 @@ function works(name) {
   return spawnSync(name, engines[name], { stdio: 'ignore', timeout: 10_000 }).status === 0;
 }
 
-/** Returns the output of a git command; undefined outside a repository. */
+/** Returns a git command's output; undefined outside a repository. */
 function git(...command) {
   const { status: code, stdout } = spawnSync('git', command, { cwd: root, encoding: 'utf8' });
   return code === 0 ? stdout.trim() : undefined;

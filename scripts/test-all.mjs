@@ -1,9 +1,9 @@
 // npm run test:all: runs the complete tier, suite after suite, and prints a table of suite, time, passed and failed. The
-// last line is "N passed, N failed". A suite whose tools are missing says why; with CI=true, that counts as a failure.
+// last line is "N passed, N failed". A suite with missing tools says why; with CI=true, that counts as a failure.
 //
 //   fast        the fast tier (npm test)
 //   stores, faults, browser, traces, snippets   the suites of test/projects.mjs
-//   statements  the plans of the SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
+//   statements  the plans of SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
 //   clients     clients generated from the OpenAPI document, compiled and called (Java with Maven, Go, Python, npm)

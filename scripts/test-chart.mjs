@@ -3,7 +3,7 @@
 // - Checks every scenario of ci/*.yaml with `helm lint --strict`, and validates the rendered objects against the strict
 //   schemas of all supported Kubernetes versions.
 // - Compares the values with their schema.
-// - Renders the chart with hostile strings in all string values, and compares what arrives in the objects.
+// - Renders the chart with hostile strings in all string values, and compares them with the objects.
 // - Renders the charts with the options of every `helm install` and `helm upgrade` in docs.
 // - Runs the unit tests of the templates.
 //
@@ -97,7 +97,7 @@ function documentedCommands({ helm, kubeconform, schemas }) {
         const options = given
           .filter((option) => !/^(--wait|--rollback-on-failure|--reset-then-reuse-values|--timeout|\d+m)$/.test(option))
           .map((option) => option.replace(/^(?!deploy|-)\S+\.yaml$/, (file) => join(folder, file)));
-        // An upgrade reuses the values of the installation.
+        // An upgrade reuses the installation's values.
         const reused = verb === 'upgrade' ? ['--values', join(chart, 'ci', 'default-values.yaml')] : [];
         const rendered = execute(helm, ['template', release, path, ...reused, ...options], { cwd: root });
         if (rendered.status !== 0) return rendered.output;
@@ -173,7 +173,7 @@ function template(helm, values, release) {
   }
 }
 
-/** Finds calls of Helm functions that return an error as a map or as a list, with which the render would continue. */
+/** Finds calls of Helm functions that return an error as a map or as a list, so that the render would continue. */
 function uncheckedParsing() {
   const folder = join(chart, 'templates');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -217,7 +217,7 @@ function isObject(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the components whose pods change with these values. */
+/** Returns the components with pods that change with these values. */
 function restartedBy(helm, file, set) {
   const podsWith = (...options) => {
     const { status, stdout, output } = execute(helm, ['template', 'check', chart, '--values', file, ...options]);

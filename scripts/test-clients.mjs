@@ -1,7 +1,7 @@
 // npm run test:clients: generates clients from the OpenAPI document with the generators that our users use, compiles
 // them, and calls a service (npm start) with two of them: create, list, webhook, and event feed with an erased event.
 //
-// A check whose programs are missing is named and does not count. The last line is "N passed, N failed".
+// A check with missing programs is named and does not count. The last line is "N passed, N failed".
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

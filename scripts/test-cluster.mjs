@@ -4,7 +4,7 @@
 //   IMAGE_LOAD          command that loads an image into the cluster; the name is appended: "kind load docker-image"
 //   TEST_HOST_ADDRESS   address of this machine for pods; PostgreSQL, Redis and Kafka are then started here
 //   TEST_DATABASE_URL, TEST_REDIS_URL, TEST_KAFKA_BROKERS   existing servers instead, with addresses for pods
-//   TEST_INGRESS_URL    URL of the ingress controller; default: the address in the status of the Ingress
+//   TEST_INGRESS_URL    URL of the ingress controller; default: the address in the Ingress status
 //   TEST_INGRESS_SOURCES  source CIDRs of the ingress, "a,b"; their X-Forwarded-For is trusted
 //   TEST_CLIENT_NETWORK   source CIDR of this machine at the ingress; default 127.0.0.0/8
 //

@@ -1,5 +1,5 @@
 // npm run test:rules: checks the alert rules of the chart with promtool. Each rule must be well-formed, must fire or
-// stay quiet as its cases in test/rules/cases.mjs say, and must have a runbook in docs/operations.md. PROMTOOL names a
+// stay quiet as its cases in test/rules/cases.mjs say, and must have a runbook in docs/operations.md. PROMTOOL is a
 // promtool outside PATH.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ try {
       { name: `${name} is quiet`, file: write(`${i}-quiet.yaml`, one, labels, one.quiet, 0) },
     ];
   });
-  // Runs all tests in one process. If it fails, runs each test separately to name the failing tests.
+  // Runs all tests in one process. If it fails, runs each test separately to identify the failing tests.
   const allPass = run('test', 'rules', ...tests.map(({ file }) => file)) === undefined;
   for (const { name, file } of tests) note(name, allPass ? undefined : run('test', 'rules', file));
 } finally {
@@ -80,7 +80,7 @@ function rulesFor(alert) {
   const groups = files.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')).groups);
   const all = groups.flatMap(({ rules }) => rules);
   const needed = new Set(all.filter((rule) => rule.alert === alert));
-  // The loop also visits rules that are added to the set meanwhile, so it finds indirect dependencies as well.
+  // The loop also visits rules that are added to the set during it, so it finds indirect dependencies as well.
   for (const { expr } of needed) {
     for (const rule of all) if (rule.record && String(expr).includes(rule.record)) needed.add(rule);
   }
@@ -89,7 +89,7 @@ function rulesFor(alert) {
   return file;
 }
 
-/** Writes a test for promtool. The test queries ALERTS, so that it does not repeat the texts of the alert. */
+/** Writes a test for promtool. The test queries ALERTS, so that it does not repeat the alert's texts. */
 function write(name, { alert, atMinutes }, labels, series, firing) {
   const matchers = [`alertname="${alert}"`, 'alertstate="firing"', ...labels].join(',');
   const test = {

@@ -1,6 +1,6 @@
-// npm run test:statements: runs the tests of the services, records every SQL statement that they send, and checks its
+// npm run test:statements: runs the services' tests, records every SQL statement that they send, and checks its
 // plan in a database with 100,000 rows per table (test/statements). The last line is "N passed, N failed".
-// STATEMENTS_DIR names a folder with an earlier recording, which replaces the tests, or an empty folder for a new one.
+// STATEMENTS_DIR is a folder with an earlier recording, which replaces the tests, or an empty folder for a new one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

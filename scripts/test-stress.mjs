@@ -60,7 +60,7 @@ function readArguments() {
   return { times, load: values.load, args: process.argv.slice(2).filter((_, index) => !own.has(index)) };
 }
 
-/** Returns the names of what failed in a run. */
+/** Returns a run's failure names. */
 function failuresOf({ result, leftovers }) {
   const errors = result?.errors.map((error) => error.split('\n', 1)[0]) ?? [];
   return [

@@ -1,12 +1,12 @@
-// Which test files exist, and to which tier and project they belong. Plain Node, no dependencies.
+// The existing test files, and the tier and project that they belong to. Plain Node, no dependencies.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
 /**
- * Suites of the complete tier that jest runs. The folder of a test determines its tier: test files in a folder with
- * the name of a suite, at the root (test/faults) or in a workspace (packages/bus/test/stores), belong to that suite. All
+ * Suites of the complete tier that jest runs. A test's folder determines its tier: test files in a folder with
+ * a suite's name, at the root (test/faults) or in a workspace (packages/bus/test/stores), belong to that suite. All
  * other test files are the fast tier.
  */
 export const suites = ['stores', 'faults', 'browser', 'traces', 'snippets'];
@@ -22,15 +22,15 @@ export const fastFolders = [
 ];
 
 /**
- * Folders whose tests run the services in the test process, where their SQL statements can be recorded. Together they
- * send every statement.
+ * Folders with tests that run the services in the test process, where their SQL statements can be recorded. Together
+ * they send every statement.
  */
 export const statementFolders = [...childrenOf('services').filter(hasTests), 'packages/postgres'];
 
-/** Names of the projects in which SQL statements are recorded. */
+/** Names of the projects that record SQL statements. */
 export const statementProjects = statementFolders.map((folder) => basename(folder));
 
-/** Folders by project: one project per folder of the fast tier, with the name of the folder, and one per suite. */
+/** Folders by project: one project per folder of the fast tier, with the folder's name, and one per suite. */
 export const projects = new Map(
   /** @type {[string, string[]][]} */ ([
     ...fastFolders.map((folder) => [basename(folder), [folder]]),
@@ -38,7 +38,7 @@ export const projects = new Map(
   ]),
 );
 
-/** Returns the folders of a suite, for example test/stores and packages/bus/test/stores. */
+/** Returns a suite's folders, for example test/stores and packages/bus/test/stores. */
 export function foldersOf(suite) {
   const workspaces = ['.', 'cli', 'standalone', ...childrenOf('packages'), ...childrenOf('services')];
   return workspaces.map((folder) => join(folder, 'test', suite)).filter((folder) => existsSync(join(root, folder)));

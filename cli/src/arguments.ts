@@ -67,7 +67,7 @@ export function position(text: string): bigint {
   return BigInt(text);
 }
 
-/** Parses the ID of a dead letter. */
+/** Parses a dead letter's ID. */
 export function deadLetterId(text: string): bigint {
   if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('Expected the ID of a dead letter, a number.');
   return BigInt(text);
@@ -89,7 +89,7 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
-/** Collects the values of a repeatable option. */
+/** Collects a repeatable option's values. */
 export function collect(value: string, all: readonly string[] = []): string[] {
   return [...all, value];
 }

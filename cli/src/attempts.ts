@@ -1,11 +1,13 @@
 import type { Attempt, AttemptSummary } from '@rms/api';
 
-/** Returns the status code of a successful attempt ("200"), or the error of a failed attempt. */
+/** Returns the status code of a successful attempt ("200"), or a failed attempt's error. */
 export function responseText({ status, error }: Pick<AttemptSummary, 'status' | 'error'>): string {
   return error ?? String(status);
 }
 
-/** Returns a line that names the attempts between two numbers, which are not stored; [] if no attempt is missing. */
+/**
+ * Returns a line that identifies the attempts between two numbers, which are not stored; [] if no attempt is missing.
+ */
 export function missingBefore(number: number, previous: number): string[] {
   const [first, last] = [previous + 1, number - 1];
   if (first > last) return [];

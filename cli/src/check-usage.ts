@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 /**
  * Exits with a usage error if an option or argument of the command is empty (for example an unset variable of a shell),
- * if options contradict each other in a way that commander does not report, or if --since is not before --until.
+ * if options conflict with each other in a way that commander does not report, or if --since is not before --until.
  */
 export function checkUsage(command: Command, words: readonly string[]): void {
   for (const option of command.options) {

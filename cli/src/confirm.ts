@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { harmless } from './print.ts';
 
-/** Object whose deletion needs a confirmation. */
+/** Object with a deletion that needs a confirmation. */
 interface Confirmed {
-  /** What happens, as a sentence. */
+  /** The consequence, as a sentence. */
   readonly consequence: string;
   readonly name: string;
   /** Value of --confirm. */
@@ -18,7 +18,7 @@ interface Terminal {
 }
 
 /**
- * Returns if the user confirms by the name of the object: with --confirm, otherwise by typing it. Throws for another
+ * Returns if the user confirms by the object's name: with --confirm, otherwise by typing it. Throws for another
  * name. Exits with a usage error if --confirm is missing and there is no terminal.
  */
 export async function confirmByName(

@@ -1,7 +1,7 @@
 import { note } from './print.ts';
 import type { Services } from './services.ts';
 
-/** Clients for the deletion of a workspace. */
+/** Clients for deleting a workspace. */
 export type DeletionServices = Pick<
   Services,
   'authDeletion' | 'resourcesDeletion' | 'webhooksDeletion' | 'alertsDeletion'
@@ -66,7 +66,7 @@ async function deleteContents(
   return deleted;
 }
 
-/** Returns the sum of the numbers. */
+/** Returns the numbers' sum. */
 export function sum(numbers: Readonly<Record<string, bigint>>): bigint {
   return Object.values(numbers).reduce((total, number) => total + number, 0n);
 }

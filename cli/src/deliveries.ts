@@ -31,7 +31,7 @@ export function listedDelivery(delivery: DeliveryMessage): Delivery & { readonly
 
 const delays: Readonly<Record<DelayReason, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
 
-/** Formats the reason of a delay: "rate limit of the webhook". */
+/** Formats a delay's reason: "rate limit of the webhook". */
 export function delayText(reason: DelayReason | null): string | null {
   return reason && `${delays[reason]} of the webhook`;
 }

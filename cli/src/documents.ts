@@ -18,7 +18,7 @@ export function numberOrNull(number: bigint | undefined): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** Returns a key for the output of `rms keys …`. `value` is set only for a new key, whose value is shown once. */
+/** Returns a key for the output of `rms keys …`. `value` is set only for a new key. It is shown once. */
 export function keyDocument(key: Key, value?: string) {
   return {
     id: key.id,
@@ -33,7 +33,7 @@ export function keyDocument(key: Key, value?: string) {
     ...(value === undefined
       ? {
           revoked_at: time(key.revokeTime),
-          // The ID of the successor contains the time at which it was created.
+          // The successor's ID contains its creation time.
           rolled_at: key.replacedById ? new Date(idTime(key.replacedById)).toISOString() : null,
           ends_at: time(key.rollTime),
           replaced_by: key.replacedById || null,

@@ -23,7 +23,7 @@ const firstDelayMs = 100;
 const maxDelayMs = 5_000;
 
 /**
- * Yields the events of a feed in order, each once, until the signal aborts. If the service becomes unreachable, prints
+ * Yields a feed's events in order, each once, until the signal aborts. If the service becomes unreachable, prints
  * one note and resumes after the last yielded event when the service is back. Rejects if the feed cannot be opened at
  * first, or if the requested position is invalid.
  *

@@ -20,7 +20,7 @@ export interface Response {
   readonly durationMs: number;
 }
 
-/** Time limit for the complete response (specification, "Delivery"). */
+/** Time limit for the complete response, as in deliveries. */
 const timeoutMs = 10_000;
 /** Limit for reading a response body. Beyond it, the client closes the connection, and the status code counts. */
 const responseLimitBytes = 256 * 1024;

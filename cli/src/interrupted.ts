@@ -1,4 +1,4 @@
-/** Window in which a second signal is ignored: npm forwards the Ctrl-C that the terminal also sends to this process. */
+/** Window for ignoring a second signal: npm forwards the Ctrl-C that the terminal also sends to this process. */
 const sameSignalMs = 1_000;
 
 /** Returns a signal that aborts on the first SIGINT or SIGTERM. A second one exits the process. */

@@ -18,13 +18,13 @@ export async function validKeysBy(
   return keys.flat();
 }
 
-/** Returns the keys of a removed user for the JSON output. */
+/** Returns a removed user's keys for the JSON output. */
 export function keysDocument(created: readonly Key[], revoked: readonly Key[]) {
   const one = ({ id, name, workspaceId }: Key) => ({ id, name, workspace_id: workspaceId });
   return { valid_keys: remaining(created, revoked).map(one), revoked_keys: revoked.map(one) };
 }
 
-/** Describes the keys of a removed user, one per line. */
+/** Describes a removed user's keys, one per line. */
 export function keysLines(created: readonly Key[], revoked: readonly Key[]): string[] {
   const valid = remaining(created, revoked);
   return [

@@ -35,7 +35,7 @@ export function isInOverlap(key: Ends): boolean {
   return isValid(key) && Boolean(key.ends_at);
 }
 
-/** Returns the state of a key as text. `revoked` takes precedence over the other states, as in API errors. */
+/** Returns a key's state as text. `revoked` takes precedence over the other states, as in API errors. */
 export function stateOf(key: Ends): string {
   if (key.revoked_at) return 'revoked';
   if (isPast(key.ends_at)) return 'rolled';
@@ -43,7 +43,7 @@ export function stateOf(key: Ends): string {
   return key.ends_at ? `rolled, works until ${earliest(key.ends_at, key.expires_at)}` : 'active';
 }
 
-/** Returns the keys of a workspace that match the filter, newest first. */
+/** Returns a workspace's keys that match the filter, newest first. */
 export async function allKeys(
   { keys }: Pick<Services, 'keys'>,
   workspaceId: string,
@@ -59,7 +59,7 @@ export async function allKeys(
   return all;
 }
 
-/** Formats the rate limit of a key: the number, or "plan" if the limit of the plan applies. */
+/** Formats the rate limit of a key: the number, or "plan" if the plan's limit applies. */
 export function rateLimitText(requests: number | null | undefined): string {
   return requests ? String(requests) : 'plan';
 }
@@ -69,7 +69,7 @@ export function allowlistText(cidrs: readonly string[]): string {
 }
 
 /**
- * Formats the clients of a key as a table. If `rolledAt` is set, a column shows which clients have used the old key
+ * Formats a key's clients as a table. If `rolledAt` is set, a column shows which clients have used the old key
  * since then.
  */
 export function usesTable({ uses }: UsedKeyDocument, rolledAt?: string | null): string {
@@ -111,7 +111,7 @@ export function describeKey(key: UsedKeyDocument, about: readonly (readonly [str
   return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
 }
 
-/** Returns the name of the creator; its ID if it is unknown or deleted. */
+/** Returns the creator's name; its ID if it is unknown or deleted. */
 export function creatorText({ created_by, created_by_name }: Pick<UsedKeyDocument, 'created_by' | 'created_by_name'>) {
   return created_by_name ?? created_by ?? 'unknown';
 }

@@ -10,13 +10,13 @@ export interface LocalServices {
   readonly alerts?: string;
   /** Token that gRPC calls must carry. */
   readonly token?: string;
-  /** The settings of the running process, without secrets. */
+  /** The running process's settings, without secrets. */
   readonly settings?: readonly ShownSetting[];
 }
 
 /**
  * Returns the services that run on this machine. Empty if none run, or if the environment names other services. If it
- * names the same ones, only their token.
+ * points to the same ones, only their token.
  */
 export function localServices({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): LocalServices {
   const { AUTH_ADDRESS: auth, WEBHOOKS_ADDRESS: webhooks } = process.env;

@@ -8,7 +8,7 @@ import type { Settings } from '@rms/runtime/settings';
 import { migrations as webhooks } from '@rms/webhooks/migrations';
 
 /**
- * Migrates the schemas and roles of all services in the database of DATABASE_URL, and drops the months of the audit log
+ * Migrates the schemas and roles of all services in the database of DATABASE_URL, and drops the audit log's months
  * that AUDIT_LOG_DAYS no longer keeps.
  */
 export async function migrateAll(settings: Settings, log: Logger): Promise<MigrationResult[]> {

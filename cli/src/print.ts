@@ -1,8 +1,8 @@
 import stringWidth from 'string-width';
 
 /**
- * Prints the result of a command: one JSON document, or text. The JSON document always has the field `data`, as in the
- * REST API: a list, or the document of a single result.
+ * Prints a command's result: one JSON document, or text. The JSON document always has the field `data`, as in the
+ * REST API: a list, or a single result's document.
  */
 export function print({ json }: { json?: boolean }, document: object, text: () => string): void {
   const whole = 'data' in document ? document : { data: document };

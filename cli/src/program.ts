@@ -7,7 +7,7 @@ import { hasKey, targetOptions } from './with-key/target.ts';
 /** Loads a module that adds options and an action, or subcommands. */
 type Load = () => Promise<{ define(command: Command): void }>;
 
-/** Command whose module is loaded only if the command line names it. The help of `rms` needs no module. */
+/** Command with a module that is loaded only if the command line contains it. The help of `rms` needs no module. */
 interface Entry {
   readonly name: string;
   readonly about: string;
@@ -152,7 +152,9 @@ const headings = {
   operator: 'On the machine of an installation, as its operator:',
 };
 
-/** Returns what a command line loads: the operations of the API if there is a key, otherwise those of an installation. */
+/**
+ * Returns the commands that a command line loads: the API's operations if there is a key, otherwise the installation's.
+ */
 function loadOf({ load, withKey }: Entry, words: readonly string[]): Load | undefined {
   return withKey && (!load || hasKey(words)) ? withKey : load;
 }
@@ -162,7 +164,7 @@ function ownVersion(): string {
   return (createRequire(import.meta.url)('../package.json') as { version: string }).version;
 }
 
-/** Applies the settings of `program` to a command. After a usage error, the command names its own help. */
+/** Applies the settings of `program` to a command. After a usage error, the command points to its own help. */
 function inherit(command: Command, program: Command, words: string): Command {
   return command.copyInheritedSettings(program).showHelpAfterError(`(see ${words} --help)`);
 }
@@ -174,8 +176,8 @@ function optionDescription(option: Option): string {
 }
 
 /**
- * Returns a command line for which commander shows the right help. Without this, `help` of a subcommand shows the help
- * of its group, also if the subcommand does not exist. An unknown command is an error with a suggestion, as without
+ * Returns a command line that makes commander show the right help. Without this, `help` of a subcommand shows the help
+ * of its group, even if the subcommand does not exist. An unknown command is an error with a suggestion, as without
  * `help` and --help.
  */
 export function helpfulWords(program: Command, words: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-/** Result of re-encrypting the secrets of a service. */
+/** Result of re-encrypting a service's secrets. */
 export interface Reencrypted {
   readonly service: string;
   readonly resealed: number;

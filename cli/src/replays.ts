@@ -8,7 +8,7 @@ export function shownReplay(replay: ReplayMessage): Replay & { readonly environm
   return { environment: fromEnvironmentMessage(replay.environment), ...replayDocument(replay) };
 }
 
-/** Formats the progress of a replay: "rpl_… is running: 40 of 120 redelivered", or without the number of deliveries. */
+/** Formats a replay's progress: "rpl_… is running: 40 of 120 redelivered", or without the number of deliveries. */
 export function replayText({ id, status, sent, matching }: Replay): string {
   return `${id} is ${status}: ${sent}${matching === null ? '' : ` of ${matching}`} redelivered`;
 }

@@ -7,7 +7,7 @@ export function addUser(command: Command): Command {
     .option('--email <address>', 'email address of the user, instead of the argument');
 }
 
-/** Returns the user of a command. Exits with a usage error unless exactly one of argument and --email is given. */
+/** Returns a command's user. Exits with a usage error unless exactly one of argument and --email is given. */
 export function userRef(
   argument: string | undefined,
   { email }: { readonly email?: string },

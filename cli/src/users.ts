@@ -18,7 +18,7 @@ export function userDocument({ id, email, name, createTime, lastSignInTime, hasS
   };
 }
 
-/** Returns the membership of a user in a workspace, for the output of `rms users …`. */
+/** Returns a user's membership in a workspace, for the output of `rms users …`. */
 export function membershipDocument({ workspaceId, workspaceName, role }: Membership) {
   return { id: workspaceId, name: workspaceName, role: roleNames.toName(role) ?? null };
 }

@@ -103,7 +103,7 @@ function healthDocument(health: WebhookHealth) {
     /** Deliveries that have not ended. The value 1,000 means 1,000 or more. */
     unfinished,
     next_attempt_at: time(health.nextAttemptTime),
-    /** Why due deliveries wait until the next attempt; null if none does. */
+    /** Why due deliveries are held until the next attempt; null if none is. */
     delay_reason: delayReasons.toName(health.delayReason) ?? null,
     last_hour: windowDocument(windows[0]),
     last_day: windowDocument(windows[1]),

@@ -19,7 +19,7 @@ export interface Lookup {
 }
 
 /**
- * Returns the workspace of the command: the one named by --workspace, otherwise the one named by RMS_WORKSPACE,
+ * Returns the command's workspace: the one named by --workspace, otherwise the one named by RMS_WORKSPACE,
  * otherwise the only one.
  */
 export async function workspaceOf(
@@ -79,7 +79,7 @@ async function findOwner(lookups: readonly Lookup[], id: string): Promise<string
 /** Item of a list. `workspace_id` is set if the list covers all workspaces. */
 export type Listed<T> = T & { readonly workspace_id?: string };
 
-/** Reads a list of the workspace of the command, or with --all-workspaces of every workspace, oldest first. */
+/** Reads a list in the command's workspace, or with --all-workspaces of every workspace, oldest first. */
 export async function listIn<T extends object>(
   services: Pick<Services, 'workspaces'>,
   options: WorkspaceOptions,
@@ -94,7 +94,7 @@ export async function listIn<T extends object>(
 }
 
 /**
- * Reads the newest items of the workspace of the command, or with --all-workspaces the newest of all workspaces, up to
+ * Reads the newest items of the command's workspace, or with --all-workspaces the newest of all workspaces, up to
  * `limit`. `created_at` or `opened_at` is their time.
  */
 export async function newestIn<T extends Timed>(
@@ -145,7 +145,7 @@ async function* everyWorkspace({ workspaces }: Pick<Services, 'workspaces'>): As
   } while (pageToken !== '');
 }
 
-/** Finds a workspace by ID or name, by default also one that is being deleted. Throws if several have the name. */
+/** Finds a workspace by ID or name, by default even during its deletion. Throws if several have the name. */
 export async function workspaceNamed(
   { workspaces }: Pick<Services, 'workspaces'>,
   nameOrId: string,
@@ -167,7 +167,7 @@ export async function workspaceNamed(
   throw new Error(`${named.length} workspaces have the name "${nameOrId}". Give the ID: ${ids.join(', ')}`);
 }
 
-/** Returns the ID of a workspace that is named by its ID or its name. Throws `not_found` if it does not exist. */
+/** Returns a workspace's ID, given its ID or name. Throws `not_found` if it does not exist. */
 export async function existing(services: Pick<Services, 'workspaces'>, nameOrId: string): Promise<string> {
   if (!isId('ws', nameOrId)) return (await workspaceNamed(services, nameOrId, false)).id;
   await services.workspaces.getWorkspace({ workspaceId: nameOrId });

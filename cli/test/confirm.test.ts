@@ -9,7 +9,7 @@ const usage = {
   },
 };
 
-/** A terminal on which the user types `typed`. */
+/** A terminal with a user who types `typed`. */
 function terminal(typed: string, isTTY = true) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const output = new PassThrough().setEncoding('utf8');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const deploy = join(import.meta.dirname, '..', '..', 'deploy');
-/** The user of the image. */
+/** The image's user. */
 const user = /^USER (\d+):/m.exec(readFileSync(join(deploy, 'Containerfile'), 'utf8'))?.[1] ?? '';
 
 describe('the compile cache of the image', () => {

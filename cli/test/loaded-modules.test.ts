@@ -7,7 +7,7 @@ const recorder = `
   registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
   process.on('exit', () => process.stderr.write(urls.join('\\n') + '\\n'));`;
 
-/** Runs `rms` and returns the paths of the modules that it has loaded, relative to the repository. */
+/** Runs `rms` and returns the paths of its loaded modules, relative to the repository. */
 async function modulesOf(...args: string[]): Promise<string[]> {
   const env = {
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(recorder)}`,

@@ -224,7 +224,7 @@ describe('rms on an installation with two workspaces', () => {
   test('the guides for operators contain commands', () => expect(documented.length).toBeGreaterThan(8));
 
   test.each(documented)('as in the guides: rms %s', async (command) => {
-    // The database of the services is migrated and in use.
+    // The services' database is migrated and in use.
     if (command === 'migrate') {
       const database = await testDatabase([]);
       expect(await runRms(['migrate'], { DATABASE_URL: database.url })).toMatchObject({ code: 0, stderr: '' });

@@ -41,7 +41,7 @@ export async function subscribe(services: TestServices, receiver: Receiver) {
       waitUntil(async () => (await inStatus(status)).length === count, { what: `${count} in status ${status}` }),
     /**
      * Publishes events of a single request, lets the endpoint respond with `response`, and waits until their deliveries
-     * have ended. Each delivery has at most two attempts.
+     * are complete. Each delivery has at most two attempts.
      */
     async deliver({ count = 1, response = 200, requestId = newId('req') } = {}) {
       receiver.respondWith(response);

@@ -86,7 +86,7 @@ function startRms(args: readonly string[], env: Readonly<Record<string, string>>
 
 export type TestServices = Awaited<ReturnType<typeof startServices>>;
 
-/** Starts auth, alerts, webhooks and resources on a real database, with a DATA_DIR in which the command finds their addresses. */
+/** Starts auth, alerts, webhooks and resources on a real database, with a DATA_DIR that contains their addresses. */
 export async function startServices() {
   const log = createLogger({ name: 'test', level: 'silent' });
   const database = await testDatabase([
@@ -187,7 +187,7 @@ export async function startServices() {
     /** Runs a command with input on stdin. */
     rmsReading,
     /**
-     * Returns the JSON output of a command: the document of a single result, or `{ data }` for a list. Throws if the
+     * Returns the JSON output of a command: a single result's document, or `{ data }` for a list. Throws if the
      * command fails or writes to stderr.
      */
     async json(...args: string[]) {
@@ -206,7 +206,7 @@ export async function startServices() {
       const { key, keyValue } = await clients.keys.createKey(request, { context: operatorContext() });
       return { workspaceId, id: key?.id ?? '', key: keyValue };
     },
-    /** Reports the use of a sandbox key, as gateways do. */
+    /** Reports a sandbox key's use, as gateways do. */
     async use(key: { workspaceId: string; id: string }, address: string, userAgent: string, at = new Date()) {
       const environment = Environment.SANDBOX;
       const lastUseTime = timestampFromDate(at);
@@ -259,7 +259,7 @@ export async function startServices() {
       await db.query('update webhooks.events set body = null where id = $1', [eventId]);
       await db.end();
     },
-    /** Opens the circuit of a webhook, as an instance does after many consecutive failures. */
+    /** Opens a webhook's circuit, as an instance does after many consecutive failures. */
     async openCircuit(webhookId: string) {
       const db = pool();
       await db.query('update webhooks.webhooks set failing_since = now() where id = $1', [webhookId]);

@@ -22,7 +22,7 @@ const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
 const lock = readJson(sources, 'package-lock.json');
 const roots = [...new Set(Object.values(programs).map((file) => dirname(dirname(file))))];
 
-// The pages of the dashboard, into its dist folder.
+// The dashboard's pages, into its dist folder.
 run(join(sources, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', '-c', 'services/dashboard/web/vite.config.mjs');
 
 /** Paths of all packages needed at runtime, relative to the sources: workspaces and packages of node_modules. */

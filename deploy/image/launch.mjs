@@ -1,5 +1,5 @@
 #!/usr/local/bin/node
-// Runs the program whose name it is called by: /app/bin has a link per program to this file.
+// Runs the program that it is named like: /app/bin has a link per program to this file.
 import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import { programs } from './programs.mjs';

@@ -1,5 +1,5 @@
 // Calls the API with the client that openapi-generator creates for TypeScript (typescript-fetch), in the folder
-// "client". Arguments: URL of the API, key, URL for the webhook. Prints the ID of the resource that it creates.
+// "client". Arguments: URL of the API, key, URL for the webhook. Prints the created resource's ID.
 import { Configuration, type Event, EventsApi, ResourcesApi, ResponseError, WebhooksApi } from './client/index';
 
 const [url = '', key = '', webhookUrl = ''] = process.argv.slice(2);

@@ -11,8 +11,8 @@ def before_call(context, case, kwargs):
     phase = case.meta.phase.data if case.meta else None
     if getattr(phase, "parameter", None) == "Authorization":
         return
-    # A response is replayed for a day, even after its resource is deleted, and a key with a different body is rejected
-    # (specification, "Limits"). Schemathesis reuses the keys of its examples and expects a new resource for each 201.
+    # A response is replayed for a day, even after its resource is deleted, and a key with a different body is rejected.
+    # Schemathesis reuses the keys of its examples and expects a new resource for each 201.
     key = case.headers.get("Idempotency-Key") if case.headers else None
     if isinstance(key, str) and 0 < len(key) <= 200 and all(" " <= character <= "~" for character in key):
         case.headers["Idempotency-Key"] = f"{key}-{uuid.uuid4()}"

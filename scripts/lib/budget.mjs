@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync } from '@swc/core';
 
-/** Lines of a function from which on it counts as long. */
+/** Lines that make a function long. */
 const longFunctionLines = 100;
 
 const isCode = (file) => /\.(tsx?|mts|mjs|cjs)$/.test(file) && !file.startsWith('packages/proto/gen/');
@@ -50,7 +50,7 @@ export function exceededLimits(figures, limits) {
   });
 }
 
-/** A constant of a module whose value is a number or a product of numbers. */
+/** A module constant with a value that is a number or a product of numbers. */
 const namedNumber = /^(?:export )?const \w+(?:: number)? = -?[\d_.]+(?: \*{1,2} [\d_.]+)*;/gm;
 
 function sum(texts, measure) {

@@ -58,7 +58,7 @@ const markersByPattern = {
 
 /**
  * Lists the string values of a schema. A map or a list is represented by one entry, and an object of any shape by the
- * field "any". `fixedKey`: the keys of the map have a pattern.
+ * field "any". `fixedKey`: the map's keys have a pattern.
  */
 export function stringValues(schema) {
   const values = [];
@@ -78,7 +78,7 @@ export function stringValues(schema) {
   return values.map((value, i) => ({ ...value, i, name: nameOf(value.path) }));
 }
 
-/** Returns the strings of a value that the chart must pass on unchanged. */
+/** Returns a value's strings that the chart must pass on unchanged. */
 export function acceptedStrings({ i, pattern, name }) {
   if (!pattern) return hostileStrings;
   const own = validStrings[pattern]?.(i) ?? [];

@@ -14,7 +14,7 @@ const rounds = 20;
 /** Values that select objects and are not printed. */
 const notPrinted = [/^monitoring\.prometheusRule\.disabled$/, /^cli\.(autoscaling|keda|service|\w+Probe)\b/];
 
-/** Values with which, together, every string value is printed; `without`: string values that stay empty. */
+/** Values that together print every string value; `without`: string values that stay empty. */
 const scenarios = [
   {
     name: 'secrets of the cluster, cert-manager, autoscaling',
@@ -38,7 +38,7 @@ const scenarios = [
   },
 ];
 
-/** Calls `check(name, work)` for each property. `template(values, args)` renders the chart. */
+/** Calls `check(name, work)` per property. `template(values, args)` renders the chart. */
 export function checkStrings(chart, template, check) {
   const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
   const strings = stringValues(JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')));
@@ -101,7 +101,7 @@ const everything = {
   networkPolicy: { ingressPeers: [{ ipBlock: { cidr: '' } }] },
 };
 
-/** Returns the values of a scenario. `each` is for every component. */
+/** Returns a scenario's values. `each` is for every component. */
 function valuesOf({ values: { each, ...values } }) {
   const components = ['gateway', 'auth', 'resources', 'webhooks', 'alerts', 'dashboard'];
   return merge(values, Object.fromEntries(components.map((name) => [name, each])));
@@ -113,7 +113,7 @@ function merge(under, over) {
   return Object.fromEntries([...names].map((name) => [name, merge(under[name], over[name])]));
 }
 
-/** Sets a string value, with its text as a part of the key of a map too. */
+/** Sets a string value, with its text in a map key too. */
 function setText(values, one, text) {
   const path = one.path.map((part) => (part === 'KEY' ? keyOf(one, text) : part));
   let place = values;

@@ -142,7 +142,7 @@ function openapiGenerator() {
   return jar;
 }
 
-/** Returns the folder of the programs of openapi-typescript and TypeScript 5, which npm installs once. */
+/** Returns the program folder of openapi-typescript and TypeScript 5, which npm installs once. */
 function typescriptTools() {
   const { openapiTypescript, typescript } = versions;
   const folder = join(cache, `openapi-typescript-${openapiTypescript}-typescript-${typescript}`);

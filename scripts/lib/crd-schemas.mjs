@@ -22,7 +22,7 @@ const definitions = [
 ];
 
 /**
- * Returns the location of the schemas for kubeconform: CRD_SCHEMAS, or schemas that are downloaded once with Go. Throws
+ * Returns the schemas' location for kubeconform: CRD_SCHEMAS, or schemas that are downloaded once with Go. Throws
  * a PrepareError.
  */
 export function findCrdSchemas() {

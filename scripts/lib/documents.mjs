@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { headingSlug } from './heading-slug.mjs';
 
-/** A path that begins with a folder of the repository, in prose or in backticks; not the target of `kubectl exec`. */
+/** A path that begins with a repository folder, in prose or in backticks; not the target of `kubectl exec`. */
 const repositoryPath =
   /(?<![\w./-]|exec )(?:packages|services|cli|standalone|scripts|deploy|docs|test|proto)\/[\w./-]*\w\/?/g;
 /** A path that begins with another folder, such as "engine/record/recorder.ts". */
 const partOfPath = /(?<![\w./@:*{-])(?:[\w-]+\/)+[\w.-]*[\w-]\.(?:tsx?|[cm]js|md|proto|sql)(?![\w-])/g;
-/** A line of a comment. */
+/** A comment line. */
 const comment = /^\s*(?:\/\*\*?|\*|\/\/|#)\s(.*)$/;
 /** A file name in backticks, with or without folders. */
 const fileName = /^[\w./-]*[\w-]\.(?:tsx?|[cm]?js|json|md|proto|py|sh|sql|tpl|ya?ml)$/;
@@ -42,7 +42,7 @@ export function brokenReferences(root, files) {
   return problems;
 }
 
-/** Returns a line per name in a comment of a source, a setting or a script that no file of the repository has. */
+/** Returns a line per name in a source comment, a setting or a script that no file of the repository has. */
 export function brokenComments(root, files) {
   const sources = files.filter((file) => /\.(?:[cm]?[jt]sx?|proto|ya?ml)$/.test(file) && existsSync(join(root, file)));
   return sources.flatMap((file) =>
@@ -98,7 +98,7 @@ function pathsIn(prose) {
     .map(({ 0: name, index }) => ({ index, name }));
 }
 
-/** Whether a file has this path or ends with it. A path without an extension may be a folder or a prefix of a path. */
+/** Whether a file has this path or ends with it. A path without an extension may be a folder or a path prefix. */
 function isName(name, files) {
   const path = normalize(name);
   if (/\/dist(?:\/|$)/.test(path)) return true; // built

@@ -9,7 +9,7 @@ const maxAgeMs = 30 * 60_000;
 
 /**
  * Runs `work` unless `isDone`, while no other process prepares this checkout. Otherwise waits until that process has
- * finished, or has ended without finishing, and checks again.
+ * finished, or exited without finishing, and checks again.
  * @param {() => boolean} isDone
  * @param {() => void} work
  * @param {string} file the lock
@@ -24,7 +24,7 @@ export function exclusively(isDone, work, file = lockFile) {
   }
 }
 
-/** Takes the lock, which contains the ID of its process. It is stale once that process has ended. */
+/** Takes the lock, which contains the ID of its process. It is stale once that process ends. */
 function lock(file) {
   for (let waiting = false; !create(file, `${process.pid}`); ) {
     const holder = contentOf(file);
@@ -41,8 +41,8 @@ function lock(file) {
 }
 
 /**
- * Removes the lock of a process that has ended. Only the process that creates the second file may do so, and only while
- * the lock still names that holder: otherwise a second process could remove the lock of the first one.
+ * Removes a dead process's lock. Only the process that creates the second file may do so, and only while
+ * the lock still names that holder: otherwise a second process could remove the first one's lock.
  */
 function releaseStale(file, holder) {
   const right = `${file}.${holder}`;

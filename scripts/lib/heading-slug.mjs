@@ -1,5 +1,5 @@
 /**
- * Returns the anchor that GitHub generates for a heading, from the text of the heading without Markdown. The
+ * Returns the anchor that GitHub generates for a heading, from the heading's text without Markdown. The
  * documentation site uses the same anchors, so that a link works in both.
  */
 export function headingSlug(text) {

@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const timeoutMs = 10_000;
 
 /**
- * Waits up to ten seconds for processes that outlive their test run, then kills them: every other process whose command
- * line or environment contains `folder`. Resolves to one line per killed process. Linux only; elsewhere resolves to [].
+ * Waits up to ten seconds for processes that outlive their test run, then kills them: every other process with a
+ * command line or environment contains `folder`. Resolves to one line per killed process. Linux only; elsewhere
+ * resolves to [].
  */
 export async function endLeftovers(folder) {
   const giveUpAtMs = performance.now() + timeoutMs;
@@ -30,7 +31,7 @@ function processesOf(folder) {
   return pids.flatMap((name) => {
     try {
       const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-      // A process that has ended and was not reaped has no command line.
+      // A dead process that was not reaped has no command line.
       if (command === '') return [];
       const named = command.includes(folder) || readFileSync(`/proc/${name}/environ`, 'utf8').includes(folder);
       return named ? [{ pid: Number(name), command }] : [];

@@ -33,7 +33,7 @@ export async function ensureNode() {
   process.exit();
 }
 
-/** Returns the path of the pinned Node. */
+/** Returns the pinned Node's path. */
 function install(own) {
   const name = packageOfPlatform();
   const { optionalDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));

@@ -1,18 +1,18 @@
-// Prepares the checkout: installs dependencies and bundles the pages of the dashboard. Plain Node, no dependencies.
-// Messages go to stderr, so that stdout contains only the output of the command.
+// Prepares the checkout: installs dependencies and bundles the dashboard's pages. Plain Node, no dependencies.
+// Messages go to stderr, so that stdout contains only the command's output.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exclusively } from './exclusively.mjs';
 
-/** The root of the checkout. */
+/** The checkout's root. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Compile cache of all sources, with types stripped. A start with it uses less CPU than a start from a build. */
 export const compileCache = join(root, 'node_modules', '.cache', 'node');
 
-/** Vite, and its configuration for the pages of the dashboard. */
+/** Vite, and its configuration for the dashboard's pages. */
 export const bundler = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 const web = join('services', 'dashboard', 'web');
 export const pagesConfig = join(root, web, 'vite.config.mjs');
@@ -53,7 +53,7 @@ export function ensureInstalled({ development = false } = {}) {
   );
 }
 
-/** Bundles the pages of the dashboard (vite build) unless no source has changed since the last time. */
+/** Bundles the dashboard's pages (vite build) unless no source has changed since the last time. */
 export function ensurePages() {
   const state = pageSources();
   exclusively(

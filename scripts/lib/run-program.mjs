@@ -6,7 +6,7 @@ import { compileCache, ensureInstalled, ensurePages, orExit, root } from './prep
 
 /**
  * Prepares the checkout, then runs a TypeScript program in this process, so that signals reach it directly.
- * `pages: false` leaves the pages of the dashboard as they are.
+ * `pages: false` leaves the dashboard's pages as they are.
  */
 export async function runProgram(path, { pages = true } = {}) {
   await ensureNode();

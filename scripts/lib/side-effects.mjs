@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from '@swc/core';
 
-/** Modules of Node whose functions have effects outside of the program. */
+/** Modules of Node with effects outside of the program. */
 const effective = /^node:(fs|child_process|net|http|https|http2|tls|dns|worker_threads|diagnostics_channel)(\/|$)/;
 /** Imports for their effect, by file. @peculiar/x509 requires that reflect-metadata is loaded before it. */
 const permitted = new Set(['packages/net/src/certificates/index.ts reflect-metadata']);
@@ -38,7 +38,7 @@ export function importSideEffects(root, file) {
   return problems.map((problem) => `${file}: ${problem}`);
 }
 
-/** Returns the names of the functions or objects that a declaration calls, and "await" for an await. */
+/** Returns the names of functions or objects that a declaration calls, and "await" for an await. */
 function callsIn(node) {
   if (Array.isArray(node)) return node.flatMap(callsIn);
   if (node === null || typeof node !== 'object' || deferred.test(node.type)) return [];

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { remedies } from './test-servers.mjs';
 
-/** Suffix that describeWith() of the test kit adds to the name of a skipped suite. */
+/** Suffix that describeWith() of the test kit adds to a skipped suite's name. */
 const needed = / \[needs (.+)\]$/;
 
 /** Maximum number of lines of a failure's message that the summary repeats. */
@@ -39,7 +39,7 @@ export function summary({ result, status, leftovers }) {
   return { lines, passed, failures, failed: failures > 0 || skippedInCi };
 }
 
-/** Returns the names of the failed tests, and of the files that failed without a failed test. */
+/** Returns the names of failed tests, and of the files that failed without a failed test. */
 export function failedTests({ files }) {
   return files.flatMap(({ name, errors, tests }) => {
     const failed = tests.filter((test) => test.state === 'failed');
@@ -53,7 +53,7 @@ function slowest(files) {
   return ['Slowest files:', ...rows.map(({ name, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`)];
 }
 
-/** Returns the failures of a file as lines: its tests, and the errors of its hooks or of the file itself. */
+/** Returns a file's failures as lines: its tests, and the errors of its hooks or of the file itself. */
 function failuresOf(file) {
   const { name, errors, tests } = file;
   const failed = tests.filter(({ state }) => state === 'failed');
@@ -73,7 +73,7 @@ function indented(message) {
     .map((line) => `    ${line}`);
 }
 
-/** Returns the names of the suites that describeWith() of the test kit has skipped. */
+/** Returns the names of suites that describeWith() of the test kit has skipped. */
 function suitesWithoutServer(tests) {
   const skipped = tests.filter(({ state }) => state === 'skipped');
   return [...new Set(skipped.flatMap(({ titles }) => titles.filter((title) => needed.test(title))))];

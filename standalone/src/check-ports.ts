@@ -10,7 +10,7 @@ export interface OwnAddress {
   readonly port: number;
 }
 
-/** Returns the addresses of the listeners for clients. */
+/** Returns the listeners' addresses for clients. */
 export function publicAddresses({ HOST, PORT, SANDBOX_PORT, DASHBOARD_PORT }: Settings): OwnAddress[] {
   return [
     { setting: 'PORT', host: HOST, port: PORT },
@@ -19,7 +19,7 @@ export function publicAddresses({ HOST, PORT, SANDBOX_PORT, DASHBOARD_PORT }: Se
   ];
 }
 
-/** Throws an error with the name of the setting if nothing can listen on one of the addresses. */
+/** Throws an error with the setting's name if nothing can listen on one of the addresses. */
 export async function checkPorts(addresses: readonly OwnAddress[]): Promise<void> {
   for (const { setting, host, port } of addresses) {
     const server = createServer();

@@ -27,7 +27,7 @@ export function readConfigs(settings: Settings) {
 export function checkConfigs(settings: Settings): void {
   if (settings.REDIS_URL === '' && (settings.REDIS_SENTINELS.length > 0 || settings.REDIS_CLUSTER))
     throw new SettingsError('REDIS_SENTINELS or REDIS_CLUSTER is set, but REDIS_URL is not');
-  // The first start creates a key in DATA_DIR if there is none.
+  // The first start creates a key in DATA_DIR if it has none.
   const ENCRYPTION_KEY = settings.ENCRYPTION_KEY || randomBytes(32).toString('base64');
   readConfigs({ ...settings, ENCRYPTION_KEY });
 }

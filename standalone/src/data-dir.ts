@@ -83,8 +83,8 @@ function makeFolder(path: string): void {
 const maxTries = 10;
 
 /**
- * Takes the lock `file`. The file contains the identity of the process that holds the lock. The lock is stale once that
- * process has ended.
+ * Takes the lock `file`. The file identifies the process that holds the lock. The lock is stale once that
+ * process exits.
  *
  * Only the process that holds the lock `lock.after-<digest of the stale holder>` may replace a stale lock, and only
  * while the file still names that holder. Otherwise, two processes could both find the lock stale, and the second

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Returns 32 random bytes, for the gRPC calls of one start. */
+/** Returns 32 random bytes, for the gRPC calls of a start. */
 export function makeToken(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -28,7 +28,7 @@ import { migrateAll } from './migrate-all.ts';
 const embeddedPoolSize = 4;
 
 export interface StandaloneContext {
-  /** Creates the log of a service. */
+  /** Creates a service's log. */
   readonly createLog: (name: string) => Logger;
   /** Prints text to the user. */
   readonly say: (text: string) => void;
@@ -197,7 +197,7 @@ function locksOf({ LOG_RETENTION_DAYS, REQUEST_LOG_DAYS }: Settings): number {
   return Math.max(64, LOG_RETENTION_DAYS, REQUEST_LOG_DAYS);
 }
 
-/** Each connection is a process of the embedded PostgreSQL; more connections add memory but no throughput. */
+/** Each connection is an embedded PostgreSQL process; more connections add memory but no throughput. */
 function poolSizeOf({ DATABASE_URL, DATABASE_POOL_SIZE }: Settings): number {
   return DATABASE_URL === '' ? Math.min(DATABASE_POOL_SIZE, embeddedPoolSize) : DATABASE_POOL_SIZE;
 }

@@ -29,7 +29,7 @@ describe('the budget of npm run check', () => {
     });
     afterEach(() => rmSync(root, { recursive: true }));
 
-    /** Figures of a repository with these files that differ from those of an empty one. */
+    /** Figures of a repository with these files that differ from an empty one's. */
     const figuresOf = (texts: Record<string, string>) => {
       for (const [file, text] of Object.entries(texts)) {
         mkdirSync(dirname(join(root, file)), { recursive: true });

@@ -11,12 +11,12 @@ interface Method {
 }
 
 const root = join(import.meta.dirname, '..', '..');
-/** The dashboard, and the endpoints of the API that it serves with sessions, except {@link testWebhook}. */
+/** The dashboard, and the API's endpoints that it serves with sessions, except {@link testWebhook}. */
 const sources = ['services/dashboard/src/**/*.ts', 'packages/api/src/{delivery,replay,request}/*.ts'];
 
 const testWebhook = 'webhooks.testWebhook';
 
-/** Returns the RPCs in these sources ("signIn.checkSession"), by the names of the dashboard's clients. */
+/** Returns the RPCs in these sources ("signIn.checkSession"), by the dashboard's client names. */
 function calledMethods(): Set<string> {
   const calls = /\b(?:(?:backend|clients)\.(\w+)|(signIn)|(alerts))\.(\w+)\(/g;
   const found = globSync(sources, { cwd: root }).flatMap((file) =>

@@ -21,7 +21,7 @@ import { encryptionKeys } from '../src/encryption-key.ts';
 import { keepSecret } from '../src/keep-secret.ts';
 
 /**
- * Code of a worker that tries to lock every path concurrently with the other workers. Posts the indices of the paths
+ * Code of a worker that tries to lock every path concurrently with the other workers. Posts the indices of paths
  * that it has locked.
  */
 const lockEach = `

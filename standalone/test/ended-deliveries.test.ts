@@ -84,7 +84,7 @@ describe('A delivery counts however it ends', () => {
     const url = `${standalone.dashboardUrl}/api/workspaces/${workspace}/${environment}${path}`;
     return (await fetch(url, { headers: { Cookie: cookie } })).json() as Promise<T>;
   };
-  /** Creates a webhook whose endpoint responds with `status`. Its retries are far in the future. */
+  /** Creates a webhook with an endpoint that responds with `status`. Its retries are far in the future. */
   const subscribe = (status: number, maxRetries = 5) => {
     const retryPolicy = { max_retries: maxRetries, initial_delay: 86_400, max_delay: 86_400 };
     return rest<Webhook>('POST', '/v1/webhooks', {
@@ -109,7 +109,7 @@ describe('A delivery counts however it ends', () => {
   const untilDisabled = (webhook: Webhook) =>
     waitUntil(async () => (await statusOf(webhook)) === 'disabled', { what: 'the webhook to be disabled' });
 
-  /** The log of the workspace, as stored. */
+  /** The workspace's log, as stored. */
   const logged = async () => {
     const { rows } = await database.pool.query<Delivery>(
       'select id, webhook_id, status, end_reason from webhooks.delivery_log order by id desc',
@@ -214,7 +214,7 @@ describe('A delivery counts however it ends', () => {
     );
     await allAgree(settled, webhooks, metricCounts);
     const before = countsIn(settled);
-    // What was shown is not lost. The counters of the metrics begin again.
+    // Shown counts are not lost. The metrics' counters begin again.
     await standalone.kill();
     // Housekeeping ends expired deliveries directly after the start.
     await standalone.restart();

@@ -44,7 +44,7 @@ export interface Start {
   errors(): string;
   /** Waits for the startup message and returns the keys and the password in it. */
   ready(): Promise<{ live: string | undefined; sandbox: string | undefined; password: string | undefined }>;
-  /** Waits until the process has ended and returns its exit code. */
+  /** Waits until the process ends and returns its exit code. */
   ended(): Promise<number | null>;
 }
 

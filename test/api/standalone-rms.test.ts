@@ -58,11 +58,11 @@ describe('rms with an API key, on a machine that knows only the address of the A
     return JSON.parse(stdout) as T;
   };
   const one = async <T>(...args: string[]) => (await json<{ data: T }>(...args)).data;
-  /** Returns the document of the API itself. */
+  /** Returns the API's own document. */
   const fromApi = async (path: string) =>
     (await fetch(service.sandboxUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();
 
-  /** Starts `rms` as a process of its own. */
+  /** Starts `rms` as a separate process. */
   const start = (args: readonly string[], more?: Readonly<Record<string, string>>) => {
     const child = spawn(process.execPath, [main, ...args], { env: envOf(more) });
     let output = '';

@@ -78,7 +78,7 @@ export async function run({ quick }) {
   }
 }
 
-/** Returns a pool with a single connection, whose transactions run inside the connection's open transaction. */
+/** Returns a pool with a single connection. Its transactions run inside the connection's open transaction. */
 function poolWithin(client) {
   const query = (statement) => (statement === 'begin' || statement === 'commit' ? undefined : client.query(statement));
   const connection = { query, release() {}, getTransactionStatus: () => 'I' };

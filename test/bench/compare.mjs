@@ -20,7 +20,7 @@ const shapes = ['standalone', 'distributed'];
 /**
  * Compares the working tree with the commit `base`: bursts with pauses, 50 events per second, GET by ID, and idle.
  * Both versions run during the whole comparison, and each load runs on one after the other, in alternating order.
- * Every ratio is taken within a round, so that a machine whose speed drifts does not change it.
+ * Every ratio is taken within a round, so that a machine with drifting speed does not change it.
  */
 export async function run({ quick, base }) {
   const checkout = checkOut(base);
@@ -92,7 +92,7 @@ async function compareShape(shape, baseFolder, quick) {
     const burst = (version) => measureBurst(version, quick ? 1_000 : 4_000);
     await round(burst, { isCounted: false });
     for (const version of versions) await version.analyze();
-    // With two versions in turns, the pause of each contains the other's burst as well.
+    // With two alternating versions, the pause of each contains the other's burst as well.
     for (let i = 0; i < (quick ? 2 : 6); i++) await round(burst, { betweenMs: pauseMs / 2 });
     for (let i = 0; i < (quick ? 1 : 3); i++) await round((version) => measurePace(version, quick ? 3 : 10));
     for (let i = 0; i < (quick ? 1 : 4); i++) await round((version) => measureReads(version, quick ? 2_000 : 5_000));
@@ -104,7 +104,7 @@ async function compareShape(shape, baseFolder, quick) {
   }
 }
 
-/** Starts a version with the helpers of its own checkout, because they know its programs and settings. */
+/** Starts a version with its checkout's helpers, because they know its programs and settings. */
 async function openVersion(name, shape, folder) {
   const { openSettings, startDistributed } = await import(join(folder, 'test/bench/distributed.mjs'));
   const { startStandalone } = await import(join(folder, 'packages/testkit/src/index.ts'));
@@ -189,7 +189,7 @@ async function measureIdle({ pids }, seconds) {
   };
 }
 
-/** Returns the medians of a figure, and its ratio of the rounds: median and range. */
+/** Returns a figure's medians, and its ratio of the rounds: median and range. */
 function row(shape, figure, pairs) {
   const ratios = pairs.map((pair) => pair.new / pair.base);
   return {
@@ -204,7 +204,7 @@ function row(shape, figure, pairs) {
   };
 }
 
-/** Returns a body whose event has about 380 bytes. */
+/** Returns a body for an event of about 380 bytes. */
 function bodyOf(i) {
   return JSON.stringify({ name: `Resource ${i}`, metadata: { note: 'n'.repeat(90) } });
 }

@@ -14,10 +14,12 @@ const days = 30;
 const total = 1_000_000;
 const getsPerSecond = 50;
 const postsPerSecond = 20;
-/** The deletion runs and is suspended in turns of this length. A call that is in progress when it is suspended ends. */
+/**
+ * The deletion runs and is suspended alternately for this long. A call that is in progress when it is suspended ends.
+ */
 const turnMs = 4_000;
 const callMs = 2_500;
-/** Attempts of a delivery, in the form of the log. */
+/** Attempts of a delivery, in the log's form. */
 const attempts = `jsonb_build_array(jsonb_build_object(
   'number', 1, 'at', at, 'status_code', 200, 'error', '', 'duration_ms', 12, 'dns_ms', 0.4, 'connect_ms', 1.2,
   'tls_ms', 3.1, 'first_byte_ms', 7.4, 'address', '203.0.113.9',
@@ -26,8 +28,8 @@ const attempts = `jsonb_build_array(jsonb_build_object(
 
 /**
  * Measures `rms workspaces delete --purge` under `npm start`: duration, memory, and the latency of another workspace's
- * requests while the deletion runs and while it is suspended, in turns. The command and then the service are killed, and
- * the command is run again.
+ * requests while the deletion runs and while it is suspended, alternately. The command and then the service are killed,
+ * and the command is run again.
  */
 export async function run() {
   const shape = await startStandalone({ env: openSettings });
@@ -90,7 +92,7 @@ export async function run() {
   }
 }
 
-/** Suspends and continues a command in turns until it has ended. Returns the time for which its calls ran. */
+/** Alternately suspends and continues a command until it ends. Returns how long its calls ran. */
 async function alternate(command, other) {
   let isRunning = true;
   command.ended.then(() => {
@@ -202,7 +204,7 @@ async function seed(shape, workspaceId, total) {
   return rowsOf(shape, workspaceId);
 }
 
-/** Sends the requests of another workspace at a constant rate, whether or not earlier ones have ended. */
+/** Sends the requests of another workspace at a constant rate, whether or not earlier ones are complete. */
 function startClient({ liveUrl }, key) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const samples = new Map();
@@ -283,7 +285,7 @@ function startCommand({ env }, ...args) {
     suspend: () => child.kill('SIGSTOP'),
     continue: () => child.kill('SIGCONT'),
     output: () => output,
-    /** Resolves at the first line of progress, about two seconds after the start, or when the command has ended. */
+    /** Resolves at the first line of progress, about two seconds after the start, or when the command ends. */
     progress: () => Promise.race([once(child.stderr, 'data'), ended]),
     peakMb: () => peak,
     ended,

@@ -94,7 +94,7 @@ export async function run({ quick }) {
   }
 }
 
-/** Returns a body whose event has about 380 bytes. */
+/** Returns a body for an event of about 380 bytes. */
 function bodyOf(round, i) {
   return JSON.stringify({ name: `Resource ${round}-${i}`, metadata: { note: 'n'.repeat(90) } });
 }

@@ -11,7 +11,7 @@ const rounds = 5;
 const creating = 20;
 
 /**
- * Measures the latency of a healthy webhook, from publishing an event to its arrival, and the memory of the service,
+ * Measures a healthy webhook's latency, from publishing an event to its arrival, and the service's memory,
  * while an event of another workspace matches many webhooks. Rounds without such an event alternate.
  */
 export async function run({ quick }) {

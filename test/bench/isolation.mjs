@@ -12,7 +12,7 @@ const deadWebhooks = 100;
 const rounds = 7;
 
 /**
- * Measures the latency of a healthy endpoint, from publishing the event to its arrival, while other endpoints of the
+ * Measures a healthy endpoint's latency, from publishing the event to its arrival, while other endpoints of the
  * same workspace hang, drip or are dead with a large backlog. A control run with the same events precedes each such
  * run: the other endpoint responds immediately, or has no backlog. A backlog that is not yet due shows the cost of its
  * size. Each figure is the median of several rounds, because one disk stall determines the p99 of its round.

@@ -17,7 +17,7 @@ const page = /** @type {const} */ ({
 const webhookId = `wh_${'7'.padStart(26, '0')}`;
 
 /**
- * Filters of the delivery log. For each filter, the benchmark reads the first page of 50 and the next one. `i` is the
+ * Filters of the delivery log. Per filter, the benchmark reads the first page of 50 and the next one. `i` is the
  * number of the round.
  */
 const filters = {

@@ -117,7 +117,7 @@ function byProcess(processes) {
   }));
 }
 
-/** Returns a body whose event has about 380 bytes. */
+/** Returns a body for an event of about 380 bytes. */
 function bodyOf(i) {
   return JSON.stringify({ name: `Resource ${i}`, metadata: { note: 'n'.repeat(90) } });
 }

@@ -9,7 +9,7 @@ const tenant = /** @type {const} */ ({ workspaceId: 'ws_000000000000000000000000
 const rowsPerStatement = 100;
 const pageSize = 20;
 
-/** Sorts names by bytes, for comparison: the same page without the index of the sort keys. */
+/** Sorts names by bytes, for comparison: the same page without the sort keys' index. */
 const bytewise = {
   first: `select * from resources.resources where workspace_id = $1 and environment = $2 and status = 'active'
            order by name, id limit 21`,
@@ -18,7 +18,7 @@ const bytewise = {
 };
 
 /**
- * Measures what the order of names costs with a million rows: inserts with and without the index of the sort keys, the
+ * Measures the cost of ordering names with a million rows: inserts with and without the sort keys' index, the
  * creation of that index, and pages by name and by prefix. Half of the names have accents.
  */
 export async function run({ quick }) {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const ticksPerSecond = 100; // USER_HZ, the unit of times in /proc
 
-/** Returns the fields of /proc/PID/stat after the name, or undefined if the process has ended. */
+/** Returns the fields of /proc/PID/stat after the name, or undefined if the process ended. */
 function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -40,7 +40,7 @@ export async function endDescendants() {
       try {
         process.kill(pid, name);
       } catch {
-        // The process has ended meanwhile.
+        // The process has exited.
       }
     }
   };
@@ -71,7 +71,7 @@ export function memoryMb(pid) {
       const text = readFileSync(`/proc/${one}/smaps_rollup`, 'utf8');
       kilobytes += Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0);
     } catch {
-      // The process has ended meanwhile.
+      // The process has exited.
     }
   }
   return kilobytes / 1024;

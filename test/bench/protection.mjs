@@ -12,7 +12,7 @@ const connections = 32;
 
 /**
  * Measures the cost that authentication, limits and revocation add to a GET by id, against the same gateway without
- * them, and the rate at which one gateway rejects requests, against an Express process that does nothing else. Rounds
+ * them, and how fast one gateway rejects requests, against an Express process that does nothing else. Rounds
  * alternate.
  */
 export async function run({ quick }) {
@@ -84,7 +84,7 @@ async function makeResource(url, key) {
   return JSON.parse(await response.text()).data.id;
 }
 
-/** Exhausts the limits of the contenders that measure 429 responses. */
+/** Exhausts the limits of contenders that measure 429 responses. */
 async function spend(contenders) {
   for (const name of ['429 over its rate', '429 address refused']) {
     const { url, path, key } = contenders[name];
@@ -144,7 +144,7 @@ function report(samples) {
   };
 }
 
-/** Starts another gateway in a separate process, next to the one of the shape. */
+/** Starts another gateway in a separate process, next to the shape's gateway. */
 async function startGateway(shape, kind, env) {
   const main =
     kind === 'open'

@@ -12,7 +12,7 @@ const nothing = { webhookIds: [], workspaceIds: [] };
 
 /**
  * Measures the cost of webhooks with one retry each that is not yet due: the CPU of the idle service and its
- * PostgreSQL, the time of a poll, and the latency of a healthy webhook, from publishing an event to its arrival. The
+ * PostgreSQL, a poll's time, and a healthy webhook's latency, from publishing an event to its arrival. The
  * numbers of webhooks alternate.
  */
 export async function run({ quick }) {

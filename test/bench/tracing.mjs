@@ -9,7 +9,7 @@ const connections = 32;
 const services = ['gateway', 'auth', 'resources', 'webhooks'];
 
 /**
- * Measures the cost of the request log and of tracing: the same services on the same stores, with the collector in a
+ * Measures the request log's cost and of tracing: the same services on the same stores, with the collector in a
  * separate process, in alternating rounds. Of the stores, only PostgreSQL counts, because only the measured services
  * use it; the collector does not count.
  */

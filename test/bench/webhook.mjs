@@ -1,6 +1,6 @@
 import { request } from 'undici';
 
-/** Subscribes a path of a receiver to events; returns the webhook's id. */
+/** Subscribes a receiver's path to events; returns the webhook's id. */
 export async function createWebhook(baseUrl, headers, url, path = '/hook', type = 'resource.created') {
   const { statusCode, body } = await request(`${baseUrl}/v1/webhooks`, {
     method: 'POST',

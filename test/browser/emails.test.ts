@@ -83,7 +83,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await page.goto(await emailLink(moved.email, /^\/email-change#/));
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText(`Sign in with ${moved.email}.`, { exact: false }).waitFor();
-    // The old address is notified, with a link to the account; all sessions have ended.
+    // The old address is notified, with a link to the account; all sessions are over.
     await page.goto(await emailLink(newUser.email, /^\/account$/));
     await page.waitForURL(/\/sign-in/);
     await signIn(page, moved);
@@ -149,7 +149,7 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
     await post('/v1/resources', { name: 'Lost at first' });
 
     await page.goto(await emailLink(owner.email, /^\/w\/.*\/deliveries\?webhook=wh_/));
-    // The email may arrive before the last attempt has ended.
+    // The email may arrive before the last attempt ends.
     await reloadUntil(page, page.locator('tbody').getByText('Failed'), 'the delivery to have failed');
     expect(await page.getByLabel('Webhook', { exact: true }).inputValue()).toBe(webhook.id);
     receiver.respondWith(200);

@@ -14,7 +14,7 @@ export interface Filled {
   readonly failing: string;
   readonly retried: string;
   readonly resource: string;
-  /** X-Request-ID of a request whose event has been delivered. */
+  /** X-Request-ID of a request with a delivered event. */
   readonly request: string;
   /** A rolled key. */
   readonly key: string;

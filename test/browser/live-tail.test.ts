@@ -20,7 +20,7 @@ describeWith('chromium', 'The live tail in a browser', () => {
   });
   afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
-  /** Returns the ID of the request. */
+  /** Returns the request ID. */
   const send = async (path: string, body: object) => {
     const response = await fetch(world.standalone.liveUrl + path, {
       method: 'POST',

@@ -76,7 +76,7 @@ describeWith('chromium', 'A newcomer with only the README', () => {
       created.push(((await response.json()) as { data: { id: string } }).data.id);
     }
 
-    // Follow the link of the alert email, which is in a file that the log names.
+    // Follow the alert email's link, which is in a file that the log names.
     const link = await waitUntil(
       () => {
         const files = [...world.standalone.output().matchAll(/"file":"([^"]+\.eml)"/g)].map(([, file = '']) => file);
@@ -88,7 +88,7 @@ describeWith('chromium', 'A newcomer with only the README', () => {
     await page.goto(link);
     const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr');
     const failed = rows.filter({ hasText: 'Failed' });
-    // The email may arrive before the last attempt has ended.
+    // The email may arrive before the last attempt ends.
     await reloadUntil(page, failed.nth(events - 1), 'all deliveries to have failed');
     expect(await rows.count()).toBe(events);
     await failed.first().getByRole('link', { name: 'resource.created' }).click();

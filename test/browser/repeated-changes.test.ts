@@ -32,7 +32,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
     await dialog.getByLabel('Expires').selectOption('In 7 days');
     return dialog;
   };
-  /** Presses the button until the response arrives, and returns the value of the key. */
+  /** Presses the button until the response arrives, and returns the key's value. */
   const createdKey = async (page: Page) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('button', { name: 'Copy key' }).click();

@@ -85,7 +85,7 @@ describeWith('chromium', 'User-provided content', () => {
         name,
       });
       created.key = one.id;
-      // Its user agent is listed among the clients of the key.
+      // Its user agent is listed among the key's clients.
       await fetch(`${world.standalone.liveUrl}/v1/resources`, {
         headers: { Authorization: `Bearer ${value}`, 'User-Agent': inHeader },
       });
@@ -198,7 +198,7 @@ describeWith('chromium', 'User-provided content', () => {
       await open(path);
     }
     for (const payload of payloads) {
-      // A path with a dot names a static file, which does not exist.
+      // A path with a dot is a static file, which does not exist.
       const inPath = encodeURIComponent(payload).replaceAll('.', '');
       for (const path of [at(`/webhooks/${inPath}`), `/w/${inPath}/${inPath}`]) await open(path);
     }

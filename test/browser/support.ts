@@ -60,7 +60,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const axeRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /**
- * Does in a page what the translation of a browser does, except that the words stay the same: replaces each text node,
+ * Changes a page like a browser's translation, except that the words stay the same: replaces each text node,
  * also those that are added later.
  */
 const translate = `(() => {
@@ -189,7 +189,7 @@ export async function copiedText({ standalone }: World, page: Page): Promise<str
   return text;
 }
 
-/** Calls the back end as a page of a signed-in user does. */
+/** Calls the back end as a signed-in user's page does. */
 export function callFrom<T>(
   page: Page,
   method: string,

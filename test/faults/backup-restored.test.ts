@@ -93,7 +93,7 @@ describeWith(['redis', 'kafka'], 'PostgreSQL restored from a base backup and its
     return time;
   }
 
-  /** Starts the services on a copy of the database, with their previous settings. */
+  /** Starts the services on a database copy, with their previous settings. */
   async function startOn(toTime?: Date): Promise<Network> {
     const copy = await archived.restore(toTime);
     const url = new URL(network.env.DATABASE_URL ?? '');
@@ -104,7 +104,7 @@ describeWith(['redis', 'kafka'], 'PostgreSQL restored from a base backup and its
     return restored;
   }
 
-  /** Creates a client of the restored service with the existing key. */
+  /** Creates a client for the restored service with the existing key. */
   async function clientOf({ liveUrl }: Network): Promise<ApiClient> {
     const { key } = await account.client('live', 'admin');
     return createApiClient(liveUrl, key, await readContract(liveUrl));

@@ -12,7 +12,7 @@ export interface ArchivedPostgres {
   takeBaseBackup(): Promise<void>;
   /** Waits until everything committed so far is in the archive. */
   archiveAll(): Promise<void>;
-  /** Starts a new server on a copy of the backup, recovered to the end of the archive or to `toTime`. */
+  /** Starts a new server on a backup copy, recovered to the archive's end or to `toTime`. */
   restore(toTime?: Date): Promise<PostgresServer>;
   /** Stops all servers and removes all files. */
   remove(): Promise<void>;

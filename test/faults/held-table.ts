@@ -46,11 +46,11 @@ export async function holdTable(db: pg.Pool, table: string, statement: string): 
   };
 }
 
-/** Shorter than the lock timeout of a fan-out, after which an instance pauses. */
+/** Shorter than the lock timeout of a fan-out, when an instance pauses. */
 const holdMs = 800;
 
 /**
- * Locks a table at a moment at which `count` sessions of webhooks wait for it. Writers that wait alone get the table
+ * Locks a table at a moment when `count` sessions of webhooks wait for it. Writers that wait alone get the table
  * again before they give up, so that the sessions need not begin to wait within the same second.
  */
 export async function holdTableUnder(db: pg.Pool, table: string, statement: string, count: number): Promise<HeldTable> {

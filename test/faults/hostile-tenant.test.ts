@@ -23,11 +23,11 @@ const minRounds = 3;
 const hourMs = 3_600_000;
 /** Clock errors of the delivering instance in hostile windows, in milliseconds. */
 const wrongBy = [-480 * hourMs, -hourMs, hourMs, 480 * hourMs];
-/** Wait after a clock change: a consumer whose clock is set back needs a moment to rejoin its group. */
+/** Wait after a clock change: a consumer needs, after its clock is set back, a moment to rejoin its group. */
 const leadInMs = 4_000;
 
 /**
- * Quantiles of the times until the response and until the event arrives. The median of the hostile windows may be at
+ * Quantiles of the times until the response and until the event arrives. The hostile windows' median may be at
  * most twice that of the calm windows plus `noiseMs`, the jitter of processes that share two processors.
  */
 const shares = [0.5, 0.99];

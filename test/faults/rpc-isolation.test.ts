@@ -159,7 +159,7 @@ function nameOf(service: DescService, method: DescMethod): string {
   return `${service.name}.${method.name}`;
 }
 
-/** Returns the response of a call, or { refused: its error code }. */
+/** Returns a call's response, or { refused: its error code }. */
 async function outcomeOf(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return await call();

@@ -93,7 +93,7 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
     );
     return { ...created, key: noted(`a ${environment} key`, created.key) };
   };
-  /** Adds a value to the secrets whose core must not appear anywhere. Returns the value. */
+  /** Adds a value to the secrets with a core that must not appear anywhere. Returns the value. */
   const noted = (name: string, value: string) => {
     const core = value.replace(/^whsec_/, '').slice(value.startsWith('sk_') ? 12 : 0, -4);
     const bytes = value.startsWith('whsec_') ? Buffer.from(value.slice('whsec_'.length), 'base64') : Buffer.from(core);

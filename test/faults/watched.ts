@@ -8,7 +8,7 @@ import { subscribe } from '../api/support/subscriber.ts';
 
 /** Result of a run, once no delivery is in progress. */
 export interface Tally {
-  /** Resources whose event has not arrived. */
+  /** Resources with an event that has not arrived. */
   readonly lost: readonly string[];
   /** Number of arrivals beyond the first per event: of all events, and of the event with the most arrivals. */
   readonly repeats: number;

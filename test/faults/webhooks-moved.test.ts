@@ -74,7 +74,7 @@ describeWith(['redis', 'kafka'], 'Invariant 1: work that moves between instances
       flooding = startWriteRun(watched.client, Number.POSITIVE_INFINITY, name, 2);
       return flooding;
     };
-    /** Runs `meanwhile` while each of this many instances is in the middle of a batch. */
+    /** Runs `meanwhile` while each of this many instances is in mid-batch. */
     const inTheMiddle = async (instances: number, meanwhile: () => Promise<void>) => {
       const feeds = await holdTableUnder(db, 'webhooks.feeds', feedStatement, instances);
       await meanwhile();

@@ -1,5 +1,5 @@
-// For each alert, input series that must make it fire (`fires`) and input series that must not (`quiet`), in promtool's
-// notation with one value per minute, and the minute of evaluation. `labels` is a subset of the labels of the alert.
+// Per alert, input series that must make it fire (`fires`) and input series that must not (`quiet`), in promtool's
+// notation with one value per minute, and the minute of evaluation. `labels` is a subset of the alert's labels.
 const pod = 'namespace="n",pod="p"';
 const requests = (status, values) =>
   `rms_http_requests_total{${pod},environment="live",route="/v1/resources",method="GET",status="${status}"} ${values}`;

@@ -1,6 +1,6 @@
 /**
- * What test files may leave in their process, because it lives as long as the process. `what` matches a line of the
- * report (process-state.mjs).
+ * State that test files may leave in their process, because it lives as long as the process. `what` matches a line of
+ * the report (process-state.mjs).
  */
 export const longLived = [
   {

@@ -1,4 +1,4 @@
-// The state of a process that test files share, and what a file has changed in it.
+// State of a process that test files share, and a file's changes to it.
 import child_process from 'node:child_process';
 import crypto from 'node:crypto';
 import dns from 'node:dns';
@@ -23,7 +23,7 @@ const modules = {
   ...{ https, net, os, stream, timers, 'timers/promises': timersPromises, tls, util },
 };
 
-/** Objects whose members a file may replace, by the name of the object: globals, modules of Node, and their classes. */
+/** Objects with members that a file may replace, by the object's name: globals, modules of Node, and their classes. */
 const patchable = new Map(
   /** @type {[string, any][]} */ ([
     ['globalThis', globalThis],
@@ -51,8 +51,8 @@ export function processState() {
 }
 
 /**
- * Resolves to one line per difference from an earlier state, except those of long-lived.mjs. Waits until open resources
- * are closed, but at most `closingMs`.
+ * Resolves to one line per difference from an earlier state, except the ones in long-lived.mjs. Waits until open
+ * resources are closed, but at most `closingMs`.
  */
 export async function leftBehind(before, closingMs) {
   const giveUpAtMs = performance.now() + closingMs;

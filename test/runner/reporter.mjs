@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
 /**
- * Reporter of jest that writes the result of a run to the file TEST_REPORT, if that is set, as JSON:
+ * Reporter of jest that writes a run's result to the file TEST_REPORT, if that is set, as JSON:
  * `{files: [{name, seconds, errors, tests: [{titles, state, errors}]}], errors}`. `errors` are texts: of a test, of
  * a file, and of the run. `state` is passed, failed or skipped.
  */

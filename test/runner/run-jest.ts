@@ -13,7 +13,7 @@ interface RunOptions {
 
 interface RunResult {
   readonly status: unknown;
-  /** What jest and the test files printed. */
+  /** Output of jest and the test files. */
   readonly output: string;
 }
 

@@ -6,16 +6,16 @@ import { createEmptyTestResult } from '@jest/test-result';
 const program = join(import.meta.dirname, 'worker.mjs');
 
 /**
- * Runner of jest (`runner` in jest.config.mjs). `maxWorkers` processes run the test files; the files of a process share
- * its modules. Node itself loads the files (worker.mjs). After each file the process compares its state with the state
- * before; a file that leaves something behind fails, and the next file gets a new process.
+ * Runner of jest (`runner` in jest.config.mjs). `maxWorkers` processes run the test files; files of the same process
+ * share its modules. Node itself loads the files (worker.mjs). After each file the process compares its state with the
+ * state before; a file that leaves something behind fails, and the next file gets a new process.
  *
  * Options, with regular expressions on paths relative to the root:
- * - `isolated`: expressions; a matching file has its own process, whose state is not compared.
+ * - `isolated`: expressions; a matching file has its own process, with a state that is not compared.
  * - `setup`: `[{files, module}]`; the module is loaded before each file that matches `files`. Files with and without it
  *   do not share a process.
- * - `closingMs`: time in which sockets, servers and processes must close after a file. Only a file that leaves something
- *   behind takes it.
+ * - `closingMs`: time within which sockets, servers and processes must close after a file. Only a file that leaves
+ *   something behind takes it.
  */
 export default class {
   supportsEventEmitters = false;
@@ -128,7 +128,7 @@ class Worker {
 }
 
 /**
- * Returns the outcome of a file as jest's TestResult.
+ * Returns a file's outcome as jest's TestResult.
  * @throws {Error} if the file could not be loaded
  */
 function resultOf(test, { testResults, errors, startedAtMs, endedAtMs }) {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import testSequencer from '@jest/test-sequencer';
 
-/** Its types describe the CommonJS build, where the class is a member of the module. */
+/** Its types describe the CommonJS build, where the class is a module member. */
 const TestSequencer = /** @type {typeof testSequencer.default} */ (/** @type {unknown} */ (testSequencer));
 
-/** The files that take longest. They begin first, so that no worker is idle at the end of a run. */
+/** The files that take longest. They begin first, so that no worker is idle at a run's end. */
 const slowest = [
   'test/faults/hostile-tenant.test.ts',
   'test/stores/distributed.test.ts',

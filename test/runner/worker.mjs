@@ -12,7 +12,7 @@ const { describe, test, it, beforeAll, beforeEach, afterAll, afterEach } = circu
 /** jest-circus reads the timeout that a file has set from this global. */
 const fileTimeout = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
-/** The part of the object `jest` that works without jest's module loader. */
+/** Those members of `jest` that work without jest's module loader. */
 const jest = {
   setTimeout(timeoutMs) {
     globalThis[fileTimeout] = timeoutMs;
@@ -32,7 +32,7 @@ circus.addEventHandler((event) => {
 
 /**
  * Rejections without a handler. A test may handle a rejection later than Node reports it, for example after it has
- * compared something else. A rejection that nothing has handled by the end of the file is an error.
+ * compared something else. A rejection that nothing has handled by the file's end is an error.
  */
 const unhandled = new Map();
 process.on('unhandledRejection', (reason, promise) => unhandled.set(promise, reason));
@@ -63,7 +63,7 @@ async function run({ path, setup, closingMs, circus: options }) {
   const { testResults, unhandledErrors } = loadError
     ? { testResults: [], unhandledErrors: [textOf(loadError)] }
     : await circus.run();
-  // Node reports rejections after the microtasks of a turn.
+  // Node reports rejections after a turn's microtasks.
   await nextTurn();
   const errors = [...unhandledErrors, ...[...unhandled.values()].map((reason) => `Nothing handled ${textOf(reason)}`)];
   unhandled.clear();
@@ -103,7 +103,7 @@ async function imported(path, setup) {
   await import(pathToFileURL(path).href);
 }
 
-/** Returns the titles of a test and of the blocks around it, outermost first. */
+/** Returns a test's title and the titles of the blocks around it, outermost first. */
 function namesOf({ name, parent }) {
   return parent ? [...namesOf(parent), name] : [];
 }

@@ -44,7 +44,7 @@ describeWith(['redis', 'kafka'], 'the commands of README and docs, in order', ()
   let folder: string;
   let database: TestDatabase;
   let env: NodeJS.ProcessEnv;
-  /** Texts of the documents, with what stands for them here: ports, stores, and the key that the first start printed. */
+  /** Texts of the documents, with their replacements here: ports, stores, and the key that the first start printed. */
   const replaced = new Map<string, string>();
   const running = new Map<string, { child: ChildProcess; output: () => string }>();
 
@@ -115,7 +115,7 @@ describeWith(['redis', 'kafka'], 'the commands of README and docs, in order', ()
     return output();
   };
 
-  /** Starts a program that keeps running, in place of the one that runs the same npm script. */
+  /** Starts a program that keeps running, instead of the program that runs the same npm script. */
   const keepRunning = async (code: string, readyText: string) => {
     const name = /\bnpm (start|run start)/.test(code) ? 'service' : 'receiver';
     await stop(name);

@@ -1,6 +1,6 @@
 interface Allowed {
   readonly source: string;
-  /** A part of the statement, on one line. */
+  /** Part of the statement, on one line. */
   readonly text: string;
   readonly reason: string;
 }

@@ -3,7 +3,7 @@ import type { Pool } from '@rms/postgres/db';
 import type { RecordedStatement } from './recorded-statement.ts';
 import { bigWorkspace, seededId } from './seed.ts';
 
-/** Maximum number of rows that a step of a plan may read, including rows that it filters out. */
+/** Maximum number of rows that a plan step may read, including rows that it filters out. */
 export const maxRowsRead = 10_000;
 /** SQLSTATE of a statement that exceeds the statement_timeout of the pool. */
 const queryCanceled = '57014';
@@ -34,7 +34,7 @@ interface Node {
 }
 
 /**
- * Returns the plan of a statement for the big workspace. Executes the statement in a transaction that is rolled back.
+ * Returns a statement's plan for the big workspace. Executes the statement in a transaction that is rolled back.
  * If it fails, for example because a unique key exists, only plans it.
  */
 export async function planOf(pool: Pool, { text, options, values }: RecordedStatement): Promise<Plan> {
@@ -67,7 +67,7 @@ export async function planOf(pool: Pool, { text, options, values }: RecordedStat
   }
 }
 
-/** Replaces every ID in the values with the ID of a seeded row. Equal IDs stay equal, different IDs stay different. */
+/** Replaces every ID in the values with a seeded row's ID. Equal IDs stay equal, different IDs stay different. */
 function ofBigWorkspace(values: readonly unknown[]): readonly unknown[] {
   const replaced = new Map<string, string>();
   const replace = (value: unknown): unknown => {

@@ -17,7 +17,7 @@ const file = join(process.env.STATEMENTS_DIR ?? '', `${process.pid}.jsonl`);
 const known = new Set<string>();
 const stackFrames = 40;
 
-// A pool calls a client's query from a callback, whose stack does not show who called the pool.
+// A pool calls a client's query from a callback. Its stack does not show who called the pool.
 for (const prototype of [pg.Pool.prototype, pg.Client.prototype] as unknown as { query: Query }[]) {
   // Test files of a worker share pg.
   const query = prototype.query.original ?? prototype.query;
@@ -50,7 +50,7 @@ function optionsOf(sender: unknown): string {
   return options?.options ?? connectionParameters?.options ?? '';
 }
 
-/** Returns the files of the current call stack, innermost first. Skips source maps, which cost milliseconds. */
+/** Returns the files in the current call stack, innermost first. Skips source maps, which cost milliseconds. */
 function stackFiles(): string[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.stackTraceLimit = stackFrames;

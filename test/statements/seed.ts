@@ -45,7 +45,7 @@ const spanMs = (2 * rowsPerTable + 1) * 10;
 const firstAtMs = Math.min(Date.now(), Math.floor((Date.now() - spanMs) / dayMs) * dayMs + dayMs) - spanMs;
 
 /**
- * Returns the ID of the seeded row with this number. Row 1 of every table belongs to the big workspace. IDs of events
+ * Returns the seeded row's ID with this number. Row 1 of every table belongs to the big workspace. IDs of events
  * and deliveries begin with their time.
  */
 export function seededId(prefix: IdPrefix, number: number): string {
@@ -55,7 +55,7 @@ export function seededId(prefix: IdPrefix, number: number): string {
 }
 
 export const bigWorkspace = seededId('ws', 0);
-/** Half of the rows of the big workspace refer to it. */
+/** Half of the big workspace's rows refer to it. */
 export const bigWebhook = seededId('wh', 1);
 
 /**
@@ -75,10 +75,10 @@ const fewPerWorkspace = new Set([
   'webhooks.webhooks',
 ]);
 
-/** Tables whose IDs begin with a time, because the tables are partitioned by it. */
+/** Tables with IDs that begin with a time, because the tables are partitioned by it. */
 const timedIds = new Set(['webhooks.events', 'webhooks.delivery_log', 'webhooks.deliveries']);
 
-/** SQL expressions for row `g`, for columns to which the rules of expressionOf() do not apply. */
+/** SQL expressions for row `g`, for columns that the rules of expressionOf() do not apply to. */
 const special: Readonly<Record<string, string>> = {
   // One row per tenant.
   'alerts.deleted_workspaces.workspace_id': tenant('g - 1'),

@@ -5,7 +5,7 @@ export interface ShownMetric {
   readonly help: string;
   /** Labels of all its series. */
   readonly labels: ReadonlySet<string>;
-  /** Names of its samples: "rms_x_bucket" and so on for a histogram, otherwise the name of the metric. */
+  /** Names of its samples: "rms_x_bucket" and so on for a histogram, otherwise the metric's name. */
   readonly sampleNames: ReadonlySet<string>;
   /** Values of the label `service` of its series. */
   readonly services: ReadonlySet<string>;

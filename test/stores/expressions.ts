@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const files = fileURLToPath(new URL('../../deploy/helm/rms/files/', import.meta.url));
 
-/** A query of a rule or a dashboard. */
+/** A rule's or a dashboard's query. */
 export interface Expression {
   /** Source of the query, for messages. */
   readonly from: string;

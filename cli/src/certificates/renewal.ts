@@ -62,7 +62,7 @@ export function whyRenew(
   return endOf(identity.cert) - now.getTime() < (days * dayMs) / 3 ? 'expires soon' : undefined;
 }
 
-/** Returns the expiry of a certificate, in milliseconds since the epoch. */
+/** Returns a certificate's expiry, in milliseconds since the epoch. */
 export function endOf(cert: string): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }

@@ -12,7 +12,7 @@ export interface Secret {
   readonly version?: string | undefined;
 }
 
-/** Secrets of one namespace. Every method rejects with the message of the Kubernetes API. */
+/** Secrets of a namespace. Every method rejects with the Kubernetes API's message. */
 export interface SecretStore {
   /** Returns undefined if the Secret does not exist. */
   read(name: string): Promise<Secret | undefined>;
@@ -37,7 +37,7 @@ export interface ApiServer {
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 const timeoutMs = 15_000;
 
-/** Returns the API server's address and the credentials of the pod's service account. */
+/** Returns the API server's address and the pod's service account credentials. */
 export function apiServerOfPod(env: NodeJS.ProcessEnv = process.env, folder = accountFolder): ApiServer {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (!host || !port)
@@ -126,7 +126,7 @@ function call(server: ApiServer, method: string, path: string, body?: object): P
   });
 }
 
-/** Returns the message of a Kubernetes Status. It never contains Secret data. */
+/** Returns a Kubernetes Status's message. It never contains Secret data. */
 function messageOf(text: string): string {
   try {
     return String((JSON.parse(text) as { message?: string }).message ?? '');

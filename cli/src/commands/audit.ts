@@ -64,7 +64,7 @@ export function define(audit: Command): void {
     );
 }
 
-/** Like {@link newestIn}, but also reads the log of a workspace that was deleted. */
+/** Like {@link newestIn}, but also reads the log of a deleted workspace. */
 async function alsoDeleted(
   services: Pick<Services, 'workspaces'>,
   options: WorkspaceOptions,
@@ -81,7 +81,7 @@ async function alsoDeleted(
   }
 }
 
-/** Adds the workspace of the target to the options. A deleted target belongs to no workspace. */
+/** Adds the target's workspace to the options. A deleted target belongs to no workspace. */
 async function withTarget(
   services: Pick<Services, 'workspaces' | 'lookup' | 'webhooksLookup'>,
   options: Options,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { localServices } from '../local.ts';
 import { print, table } from '../print.ts';
 
-/** Shows the settings of a running `npm start`; otherwise, or with --shell, those of the environment of the command. */
+/** Shows the settings from a running `npm start`; otherwise, or with --shell, from the command's environment. */
 export function define(config: Command): void {
   config
     .option('--shell', 'show the settings of this shell, even if npm start runs in DATA_DIR')

@@ -71,7 +71,7 @@ export function deliveriesReplayCommand(): Command {
     );
 }
 
-/** Prints the progress of a replay until it ends. */
+/** Prints a replay's progress until it ends. */
 async function waitFor(
   { deliveries }: Pick<Services, 'deliveries'>,
   workspaceId: string,

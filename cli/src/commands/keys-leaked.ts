@@ -82,7 +82,7 @@ function describe(found: Found): string {
   return describeKey(found, [['workspace', `${found.workspace_id} (${found.workspace_name})`]]);
 }
 
-/** Returns the JSON output, with the state of the keys after the revocation. */
+/** Returns the JSON output, with the keys' state after the revocation. */
 function documentOf(found: readonly Found[], { revoked, failed }: Revocation) {
   const revokedAt = new Map(revoked.map((key) => [key.id, time(key.revokeTime)]));
   const data = found.map((one) =>

@@ -30,7 +30,7 @@ type Followed = Pick<FeedEvent, 'id' | 'type' | 'position' | 'body' | 'requestId
 
 /**
  * Opens the feed. Calls `started` once, with the events that it follows ("live events of ws_…"), a hint about others, and
- * the sequence after which it starts.
+ * the sequence that it starts after.
  */
 type OpenEvents = (
   started: (what: string, hint: string, from: bigint) => void,
@@ -41,7 +41,7 @@ const help = `
 Needs no webhook and changes nothing in the service; webhooks still get their events. A failed event is not retried; use
 --after to start from an earlier event. Press Ctrl-C to stop.`;
 
-/** Without an API key: the feed of the webhooks service. */
+/** Without an API key: the webhooks service's feed. */
 export function define(listen: Command): void {
   addOptions(listen)
     .addOption(environmentOption('environment of the events').default('sandbox'))
@@ -54,7 +54,7 @@ export function define(listen: Command): void {
     );
 }
 
-/** With an API key: the feed of the API, in the environment of the key. */
+/** With an API key: the API's feed, in the key's environment. */
 export function defineWithKey(listen: Command): void {
   addTargetOptions(addOptions(listen));
   listen.action((options: Options, command: Command) =>
@@ -85,7 +85,7 @@ function addOptions(listen: Command): Command {
     .addHelpText('after', help);
 }
 
-/** Forwards the events of a feed until the user interrupts the command. */
+/** Forwards a feed's events until the user interrupts the command. */
 async function forwardAll(options: Options, command: Command, open: OpenEvents): Promise<void> {
   const secret = options.secret ?? makeSecret();
   if (!isWellFormedSecret(secret)) {
@@ -99,7 +99,7 @@ async function forwardAll(options: Options, command: Command, open: OpenEvents):
   } catch (error) {
     if (!ended.aborted) throw error;
   } finally {
-    // After a failure, the feed of the other environment ends as well.
+    // After a failure, the other environment's feed ends as well.
     stop.abort();
   }
 }
@@ -149,7 +149,7 @@ function apiFeed(target: Profile, { after }: Options): OpenEvents {
     for await (const event of followEvents(target, { after, started }, signal)) {
       const { sequence, ...sent } = event;
       const body = event.data === null ? Buffer.alloc(0) : Buffer.from(JSON.stringify(sent));
-      // The feed of the API does not contain the request ID.
+      // The API's feed does not contain the request ID.
       yield { id: event.id, type: event.type, position: BigInt(sequence), body, requestId: '' };
     }
   };

@@ -45,7 +45,7 @@ export function define(login: Command): void {
     });
 }
 
-/** Returns the workspace of a key; undefined if its scope does not permit that. Throws if the key is not valid. */
+/** Returns a key's workspace; undefined if its scope does not permit that. Throws if the key is not valid. */
 async function workspaceOf(target: {
   url: string;
   api_key: string;

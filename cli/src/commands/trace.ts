@@ -39,7 +39,7 @@ export function define(trace: Command): void {
 }
 
 /**
- * Reads the records of a request in both environments, and the changes of the installation.
+ * Reads a request's records in both environments, and the installation's changes.
  * @param workspaceId undefined: the request belongs to no workspace
  */
 async function partsOf(
@@ -57,7 +57,7 @@ async function partsOf(
   return { ...parts, changes: all };
 }
 
-/** Returns the workspace of a request; undefined if it belongs to none. */
+/** Returns a request's workspace; undefined if it belongs to none. */
 async function workspaceOfRequest(
   services: Pick<Services, 'workspaces' | 'lookup' | 'webhooksLookup'>,
   options: { workspace?: string },

@@ -23,7 +23,7 @@ export interface ApiRequest {
 }
 
 const timeoutMs = 30_000;
-/** A response of the API has at most 1 MiB; a delivery with all its attempts may have more. */
+/** An API response has at most 1 MiB; a delivery with all its attempts may have more. */
 const responseLimitBytes = 64 * 1024 * 1024;
 
 /** An error response of the API. */
@@ -40,8 +40,9 @@ export class ApiError extends Error {
 
 /**
  * Sends a request with an API key, and returns the JSON document of the response, undefined without a body. The request
- * goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY names the host.
- * Rejects with {@link ApiError} if the API refuses it, and with an error that names the address if nothing responds.
+ * goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY contains the host.
+ * Rejects with {@link ApiError} if the API refuses it, and with an error that identifies the address if nothing
+ * responds.
  */
 export async function callApi<T>({ url, api_key: key }: Profile, request: ApiRequest): Promise<T> {
   const deadline = withDeadline(request.signal ?? new AbortController().signal, timeoutMs, 'the request');
@@ -129,7 +130,7 @@ function errorOf(
 ): ApiError {
   if (!error?.message)
     return new ApiError(status, '', `${url}: the response has status ${status} and is not of the API.`);
-  // The message of a single violation repeats it.
+  // A single violation's message repeats it.
   const others = (error.details ?? []).filter(({ message = '' }) => !error.message?.includes(message));
   const message = withDetails(error.message, others);
   return new ApiError(status, error.code ?? '', `${message} (${status} ${error.code}, request ${requestId})`);

@@ -2,7 +2,7 @@ import type { Timeline } from '@rms/api';
 import { fields, table } from '../print.ts';
 import { timelineText } from '../timeline-text.ts';
 
-/** The objects of the API that commands show. */
+/** API objects that commands show. */
 export type Noun =
   | 'resources'
   | 'webhooks'
@@ -14,7 +14,7 @@ export type Noun =
   | 'workspace'
   | 'audit';
 
-/** The columns of the lists: fields of the documents, with a dot for fields of objects in them. */
+/** The lists' columns: fields of the documents, with a dot for fields of objects in them. */
 const columns: Readonly<Record<Noun, readonly string[]>> = {
   resources: ['id', 'name', 'status', 'created_at', 'updated_at'],
   webhooks: ['id', 'url', 'events', 'status', 'disable_reason', 'created_at'],
@@ -37,7 +37,7 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],
 };
 
-/** Formats the items of a list as a table. */
+/** Formats a list's items as a table. */
 export function rowsText(noun: Noun, items: readonly object[]): string {
   const known = columns[noun].filter(
     (name) => items.length === 0 || items.some((item) => valueAt(item, name) !== undefined),

@@ -26,12 +26,12 @@ export interface FollowOptions {
 }
 
 const pageSize = 100;
-/** Pause after a page that is not full. A request per second is a hundredth of the default limit of a key. */
+/** Pause after a page that is not full. A request per second is a hundredth of a key's default limit. */
 const pauseMs = 1_000;
 const maxRetryMs = 15_000;
 
 /**
- * Yields the events of the key's environment in order, each once, until the signal aborts. While the API is unreachable,
+ * Yields events in the key's environment in order, each once, until the signal aborts. While the API is unreachable,
  * overloaded or limits the key, prints one note, retries, and continues after the last yielded event. Rejects if the
  * first request fails, or if the API refuses a later one.
  */

@@ -11,7 +11,7 @@ export interface ListDocument {
 const pageLimit = 100;
 
 /**
- * Reads a list of at most `limit` items, page after page. Returns the document of the last page with the items of all
+ * Reads a list of at most `limit` items, page after page. Returns the last page's document with the items of all
  * pages, and whether there are more items.
  */
 export async function takeList(

@@ -12,7 +12,7 @@ import { takeList } from './lists.ts';
 import type { Profile } from './profiles.ts';
 import { type TargetOptions, targetOf, targetOptions } from './target.ts';
 
-/** The collection of each group of commands, as in the paths of the API. */
+/** The collection of each group of commands, as in the API's paths. */
 const collections: Readonly<Record<Noun, string>> = {
   resources: 'resources',
   webhooks: 'webhooks',
@@ -28,7 +28,7 @@ const collections: Readonly<Record<Noun, string>> = {
 /** Fields of a list's query that `--limit` replaces. */
 const paging = new Set(['per_page', 'cursor']);
 
-/** The options of every command, and the values of the fields by the names of their options. */
+/** The options of every command, and the fields' values by the names of their options. */
 interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly data?: string;
@@ -37,7 +37,7 @@ interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly idempotencyKey?: string;
 }
 
-/** Adds a command for each operation of the API on a noun. They need only an API key. */
+/** Adds a command per API operation on a noun. They need only an API key. */
 export function defineOperations(group: Command, noun: Noun): void {
   for (const { name, endpoint } of operationsOn(noun)) {
     const command = new Command(name);
@@ -111,7 +111,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
 }
 
 /**
- * Adds the options that name the installation and the key. A command with a field of the same name (`--url` of a
+ * Adds the options that select the installation and the key. A command with an equally named field (`--url` of a
  * webhook) has them only before its group: `rms --url … webhooks create --url …`.
  */
 export function addTargetOptions(command: Command): void {
@@ -120,7 +120,7 @@ export function addTargetOptions(command: Command): void {
   }
 }
 
-/** Returns the target of a command that works only with a key. Exits with a usage error if there is none. */
+/** Returns the target for a command that works only with a key. Exits with a usage error without one. */
 export function requireTarget(command: Command, inputs: readonly Input[] = []): Profile {
   const own = command.opts<TargetOptions>();
   const isField = inputs.some(({ field }) => field.name === 'url');

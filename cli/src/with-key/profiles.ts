@@ -21,7 +21,7 @@ export function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(folder(env), 'profiles.json');
 }
 
-/** Reads all profiles by name. Throws an error that names the file if it is not readable. */
+/** Reads all profiles by name. Throws an error that identifies the file if it is not readable. */
 export function readProfiles(env: NodeJS.ProcessEnv = process.env): Readonly<Record<string, Profile>> {
   const file = profilesFile(env);
   try {

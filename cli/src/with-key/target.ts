@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { defaultProfile, type Profile, readProfiles } from './profiles.ts';
 
-/** The options that name an installation and a key, of every command that works with a key. */
+/** The options that select an installation and a key, of every command that works with a key. */
 export interface TargetOptions {
   readonly url?: string | undefined;
   readonly apiKey?: string;
@@ -40,7 +40,7 @@ function profileOf(options: TargetOptions, env: NodeJS.ProcessEnv): Profile | un
   throw new Error(`There is no profile "${name}"; rms login --profile ${name} creates it.`);
 }
 
-/** Returns an address without "/v1" and slashes at its end. Throws if it is not a URL of the API. */
+/** Returns an address without "/v1" and slashes at its end. Throws if it is not an API URL. */
 export function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
@@ -51,7 +51,7 @@ export function baseUrl(text: string): string {
   return url.origin + (path.endsWith('/v1') ? path.slice(0, -'/v1'.length) : path);
 }
 
-/** Returns whether a command has an API key, or names a profile. */
+/** Returns whether a command has an API key, or selects a profile. */
 export function hasKey(words: readonly string[]): boolean {
   try {
     return targetOf(targetOptionsIn(words)) !== undefined;

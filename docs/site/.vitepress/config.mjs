@@ -20,7 +20,7 @@ export default {
   base: process.env.DOCS_BASE ?? '/',
   vite: {
     // The pages are outside of the folder whose node_modules contains Vue. The renderer is its module without the
-    // compiler, which would find packages of the root of the repository.
+    // compiler, which would find packages of the repository's root.
     resolve: {
       alias: [
         { find: /^vue$/, replacement: fileOf('vue/dist/vue.runtime.esm-bundler.js') },
@@ -89,7 +89,7 @@ function section(text, pages) {
   return { text, items: Object.entries(pages).map(([name, link]) => ({ text: name, link })) };
 }
 
-/** Adapts a file of the repository: links to a README name its page, and links to files that are not pages are removed. */
+/** Adapts a repository file: links to a README lead to its page, and links to files that are not pages are removed. */
 function adapt({ tokens }) {
   for (const block of tokens) {
     // The highlighter does not know this language.

@@ -33,7 +33,7 @@ export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService
   deleteResource(request: DeleteRequest): Promise<void>;
 }
 
-/** RPC clients whose calls serve one request each. */
+/** RPC clients for calls that serve one request each. */
 export interface Clients {
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
@@ -50,14 +50,14 @@ export interface Clients {
 
 /**
  * Two batches in flight hide the round trip, and one slow batch does not block all requests. If a service hangs, a
- * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces take turns.
+ * request waits at most for the RPC deadline plus `maxWaitMs`. Workspaces are served round-robin.
  */
 const gather = { maxInFlight: 2, maxWaitMs: 4_000 };
 
 const { method } = ResourcesService;
 
 /**
- * Creates the calls of the services.
+ * Creates the services' calls.
  * @param shareBatches whether concurrent requests for single resources share batch RPCs. false: for callers that act
  *   for users, because a batch must name one user.
  */
@@ -120,7 +120,7 @@ function inSharedCall<Request extends ItemRequest, Response extends ItemResponse
   return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, laneOf });
 }
 
-/** Makes a batch RPC of one request. */
+/** Makes a batch RPC with a single request. */
 function inOwnCall<Request extends ItemRequest, Response extends ItemResponse>(
   rpc: DescMethod,
   send: Send<Request, Response>,
@@ -142,7 +142,7 @@ interface ItemResponse {
   readonly error?: Status | undefined;
 }
 
-/** Returns the error of a batch item, or undefined if it succeeded. */
+/** Returns a batch item's error, or undefined if it succeeded. */
 function errorOf({ result, error }: ItemResponse) {
   const status = result?.case === 'error' ? result.value : error;
   return status && fromStatusMessage(status);

@@ -7,7 +7,7 @@ import type { Response } from '@rms/net/http';
  * leave empty elements of the list (5.6.1).
  */
 const entityTag = /[ \t,]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,[ \t,]*|$)/y;
-/** What proxies that compress responses append to an entity tag: Apache, and modules for other encodings. */
+/** Suffixes that compressing proxies append to an entity tag: Apache, and modules for other encodings. */
 const encodingSuffix = /(?:-{1,2}|;)(?:gzip|br|zstd|deflate)$/;
 /** Version of an entity tag that this service did not issue. No object has it. */
 const noVersion = -1n;
@@ -22,7 +22,7 @@ export function expectedVersionsOf({ headers }: IncomingMessage): bigint[] {
   return tags === '*' ? [] : tags.map(versionOf);
 }
 
-/** Returns whether If-None-Match names the ETag of a response. Throws `invalid_request`. */
+/** Returns whether If-None-Match contains a response's ETag. Throws `invalid_request`. */
 export function isUnchanged({ headers }: IncomingMessage, response: Response): boolean {
   const tags = tagsOf('If-None-Match', headers['if-none-match']);
   const current = response.headers?.ETag;

@@ -15,7 +15,7 @@ type CallContext = MessageInitShape<typeof CallContextSchema>;
 
 /** Limits of the caller and its workspace. 0: no limit. */
 export interface CallerLimits extends Limits {
-  /** Webhooks that the plan of the workspace allows. undefined: the plan does not set this limit. */
+  /** Webhooks that the workspace's plan allows. undefined: the plan does not set this limit. */
   readonly maxWebhooks: bigint | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface Admitted {
   readonly trace: TraceContext;
   /** Returns the context for RPCs that serve only this request. */
   context(): CallContext;
-  /** The parameter of the path, usually `{id}`. Empty if the path has none. */
+  /** The path's parameter, usually `{id}`. Empty if the path has none. */
   readonly id: string;
-  /** Returns the URL of the request without its query, for links. */
+  /** Returns the request's URL without its query, for links. */
   url(): string;
   readonly backend: Backend;
   /**
@@ -52,7 +52,7 @@ export interface Call<Query, Body> extends Admitted {
   readonly body: Body;
   /** Empty if the client sent none, or if the endpoint does not support it. */
   readonly idempotencyKey: string;
-  /** Versions from If-Match, one of which the object must have. Empty: any. Only for conditional endpoints. */
+  /** Versions from If-Match. The object must have one of them. Empty: any. Only for conditional endpoints. */
   readonly expectedVersions: bigint[];
 }
 
@@ -81,7 +81,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly idempotent?: boolean;
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
-  /** Whether the body names another object. If that does not exist, the response is 404. */
+  /** Whether the body identifies another object. If that does not exist, the response is 404. */
   readonly bodyNamesObject?: boolean;
   /** Whether a request without a body is treated like one with `{}`. */
   readonly optionalBody?: boolean;
@@ -96,7 +96,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   handle(call: Call<Query, Body>): Promise<Response>;
 }
 
-/** Returns the name of the parameter of a path; undefined if it has none. */
+/** Returns a path parameter's name; undefined if it has none. */
 export function parameterOf(path: string): string | undefined {
   return /\{(\w+)\}/.exec(path)?.[1];
 }

@@ -9,7 +9,7 @@ import { resourceEndpoints } from './resource/endpoints.ts';
 import { webhookEndpoints } from './webhook/endpoints.ts';
 import { workspaceEndpoints } from './workspace/endpoints.ts';
 
-/** All endpoints of the API, in the order of the OpenAPI document. */
+/** All endpoints of the API, in the OpenAPI document's order. */
 export const endpoints: readonly Endpoint[] = [
   ...resourceEndpoints,
   ...webhookEndpoints,

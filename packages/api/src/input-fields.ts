@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Endpoint } from './endpoint.ts';
 
-/** A field of the query or of the body of an endpoint, as a command line shows and reads it. */
+/** A query or body field of an endpoint, as a command line shows and reads it. */
 export interface InputField {
   readonly name: string;
   readonly description: string;
@@ -25,7 +25,7 @@ interface JsonSchema {
   readonly override?: { readonly description?: string };
 }
 
-/** Returns the fields of the query or of the body, in the order of their schema. */
+/** Returns the query or body fields, in the order of their schema. */
 export function inputFields(endpoint: Endpoint, part: 'query' | 'body'): InputField[] {
   const schema = endpoint[part];
   if (!schema) return [];

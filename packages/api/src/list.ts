@@ -45,7 +45,7 @@ interface PageMessage {
 }
 
 /**
- * Returns the list envelope (specification, "List envelope"). Links keep the other query parameters.
+ * Returns the list envelope (docs/api-guide.md, "Lists"). Links keep the other query parameters.
  * @param moreMeta fields added to `meta`
  */
 export function listResponse(
@@ -62,7 +62,7 @@ export function listResponse(
   return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
 }
 
-/** Returns the URL of a page. */
+/** Returns a page's URL. */
 export function pageUrl(url: string, query: object): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -74,17 +74,17 @@ export function pageUrl(url: string, query: object): string {
 /** Start of the envelope. Comma-separated items follow. */
 export const listStart = '{"data":[';
 
-/** Returns the end of the envelope, after the items. */
+/** Returns the envelope's end, after the items. */
 export function listEnd(meta: object, links: { next: string | null; prev: string | null }): string {
   return `],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`;
 }
 
-/** Schema of `meta.total` for lists whose items cannot be counted without a scan; see `listOf`. */
+/** Schema of `meta.total` for lists with items that cannot be counted without a scan; see `listOf`. */
 export const noTotal = {
   total: z.int().min(0).nullable().describe('Always null: an exact number would require a scan.'),
 };
 
-/** Returns the schema of the envelope around items, with additional or replaced `meta` fields. */
+/** Returns the schema for the envelope around items, with additional or replaced `meta` fields. */
 export function listOf(item: z.ZodType, moreMeta: z.ZodRawShape = {}) {
   const link = (which: string) =>
     z

@@ -14,7 +14,7 @@ export interface ServedRequest {
 
 /**
  * Serves an admitted request: validates Idempotency-Key, conditions, query and body, in this order, and calls the
- * handler. Throws the error of the first check that fails.
+ * handler. Throws the error of the first failing check.
  */
 export async function serveEndpoint(
   endpoint: Endpoint,

@@ -57,7 +57,7 @@ export function oneResponse(
   };
 }
 
-/** Returns the header of a stored response; see `oneResponse`. */
+/** Returns a stored response's header; see `oneResponse`. */
 export function replayedHeader(replayed: boolean): Record<string, string> {
   return replayed ? { 'Idempotency-Replayed': 'true' } : {};
 }

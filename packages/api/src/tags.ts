@@ -1,4 +1,4 @@
-/** Groups of endpoints with their descriptions, in the order of the OpenAPI document. */
+/** Groups of endpoints with their descriptions, in the OpenAPI document's order. */
 export const tags = {
   Resources: 'The primary objects of a workspace.',
   Webhooks:

@@ -24,5 +24,5 @@ export function idFilter(prefix: IdPrefix) {
     .meta({ pattern: idPattern(prefix), examples: [idExample(prefix)] });
 }
 
-/** The part of the character rules that JSON Schema can express. */
+/** Character rules, as far as JSON Schema can express them. */
 export const withoutNul = '^[^\\u0000]*$';

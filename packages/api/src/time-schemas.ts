@@ -22,7 +22,7 @@ export const createdRange = {
   created_before: timeInput.optional().describe('Only items created before this time.'),
 };
 
-/** Returns the schema of a duration in seconds, with fractions. */
+/** Returns the schema for a duration in seconds, with fractions. */
 export function seconds(least: number, most: number) {
   return z.number().min(least).max(most);
 }

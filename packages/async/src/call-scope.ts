@@ -15,7 +15,7 @@ export class CallScope {
     this.owner = owner;
   }
 
-  /** Throws the reason if the call has ended. */
+  /** Throws the reason if the call ended. */
   check(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }
@@ -53,13 +53,13 @@ export function currentCall(): CallScope | undefined {
   return storage.getStore();
 }
 
-/** Runs `work` and its asynchronous continuations as a part of the call; undefined: outside of all calls. */
+/** Runs `work` and its asynchronous continuations as part of the call; undefined: outside of all calls. */
 export function inCall<T>(call: CallScope | undefined, work: () => T): T {
   return storage.getStore() === call ? work() : storage.run(call, work);
 }
 
 /**
- * Creates the scope of work that is shared by several calls: it ends when all of them have ended. Call `leave` after the
+ * Creates the scope of work that is shared by several calls: it ends when all of them end. Call `leave` after the
  * work.
  */
 export function joinCalls(calls: readonly (CallScope | undefined)[]): {

@@ -13,8 +13,9 @@ export interface CoalesceOptions<In = never> {
    */
   readonly maxWaiting?: number;
   /**
-   * Lane of an item, for example its workspace. Waiting lanes take turns, one item each, so that a lane with many items
-   * delays the others by at most the batches in flight and one more. Default: all items are in one lane.
+   * Lane of an item, for example its workspace. Waiting lanes are served round-robin, one item each, so that a lane
+   * with many items delays the others by at most the batches in flight and one more. Default: all items are in one
+   * lane.
    */
   readonly laneOf?: (item: In) => string;
   /**
@@ -33,9 +34,9 @@ const overloadRetrySeconds = 1;
  * in one turn share a batch). While `maxInFlight` batches are in flight, later calls are queued and sent as one batch
  * when a batch returns. No call waits for a timer. Calls of a lane are sent in order.
  *
- * A call whose signal is aborted while it is queued is rejected with the signal's reason and not sent: its caller has
- * given up and may already have retried. A batch in flight ends when all RPCs that wait for it have ended
- * ({@link joinCalls}).
+ * A call with a signal that is aborted while it is queued is rejected with the signal's reason and not sent: its caller
+ * has given up and may already have retried. A batch in flight ends when all RPCs that wait for it end ({@link
+ * joinCalls}).
  *
  * @param send returns one result per item, in the order of `items`; a rejection rejects every call of the batch
  */

@@ -1,4 +1,4 @@
-/** A queue whose operations take amortized constant time. `Array.shift` moves all items of a long array. */
+/** A queue with operations in amortized constant time. `Array.shift` moves all items of a long array. */
 class Queue<T> {
   readonly #items: (T | undefined)[] = [];
   #first = 0;
@@ -36,8 +36,9 @@ interface Lane<T> {
 }
 
 /**
- * Queued items of lanes that take turns, one item each, so that a lane with many items delays the others by one item per
- * turn. Items of a lane keep their order. All operations take amortized constant time, however many lanes wait.
+ * Queued items of lanes in round-robin order, one item each, so that a lane with many items delays the others by one
+ * item per turn. Items of a lane keep their order. All operations take amortized constant time, however many lanes
+ * wait.
  */
 export class Lanes<T> {
   /** Lanes with items, and held lanes. */
@@ -45,7 +46,7 @@ export class Lanes<T> {
   readonly #turns = new Queue<Lane<T>>();
   #size = 0;
 
-  /** Number of items, including those of held lanes. */
+  /** Number of items, including items of held lanes. */
   get size(): number {
     return this.#size;
   }
@@ -58,7 +59,7 @@ export class Lanes<T> {
   }
 
   /**
-   * Removes and returns the first item of the lane whose turn it is. The lane's next turn follows the turns of all other
+   * Removes and returns the first item of the next lane in turn. The lane's next turn follows the turns of all other
    * lanes. Returns undefined if no lane has an item, except held ones.
    */
   shift(): T | undefined {

@@ -3,7 +3,8 @@ import { Lanes } from './lanes.ts';
 /**
  * Divides work over turns of the event loop: a turn begins no more tasks once those that it began have taken `maxMs`, so
  * that a thousand tasks that become possible together do not keep the process from its other work. Lanes, for example
- * workspaces, take turns. A task begins immediately if no other is queued and the current turn has time left.
+ * workspaces, are served round-robin. A task begins immediately if no other is queued and the current turn has time
+ * left.
  * @param now a monotonic clock, in milliseconds
  */
 export function createTurns(maxMs: number, now = () => performance.now()): (lane: string, task: () => void) => void {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { coalesce } from '@rms/async';
 import { waitUntil } from '@rms/testkit';
 
-/** Creates a `send` whose batches the test completes. */
+/** Creates a `send` with batches that the test completes. */
 function manual() {
   const batches: { items: number[]; response: (outs?: number[]) => void; fail: (error: Error) => void }[] = [];
   const send = (items: number[]) =>

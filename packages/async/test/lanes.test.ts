@@ -72,7 +72,7 @@ describe('lanes', () => {
       } else if (action < 9) {
         expect(lanes.shift()).toBe(naive.shift());
       } else if (held.delete(name)) {
-        // Drains the turns of the other lanes, so that the held one is not among them.
+        // Drains the other lanes' turns, so that the held one is not among them.
         for (let item = naive.shift(); item !== undefined; item = naive.shift()) expect(lanes.shift()).toBe(item);
         expect(lanes.shift()).toBeUndefined();
         lanes.release(name);

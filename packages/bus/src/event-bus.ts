@@ -1,4 +1,4 @@
-/** A record of a topic. Header values are UTF-8 text. */
+/** A topic record. Header values are UTF-8 text. */
 export interface BusRecord {
   readonly key: string;
   readonly value: Uint8Array;
@@ -21,12 +21,12 @@ export interface PublishBatch {
 }
 
 /**
- * The part of a partition that a batch covers. Some of its offsets may have no record. A handler that stores positions
+ * The range of a partition that a batch covers. Some of its offsets may have no record. A handler that stores positions
  * stores `next` and `last` when the records are handled.
  */
 export interface BatchRange {
   readonly partition: number;
-  /** Offset up to which the partition was handled before. */
+  /** End of the previously handled range. */
   readonly from: bigint;
   /** Offset of the next batch. */
   readonly next: bigint;
@@ -50,10 +50,10 @@ export interface Loss {
   readonly range: readonly [from: bigint, next: bigint] | undefined;
 }
 
-/** A decision of the consumer that the store records. */
+/** A consumer decision that the store records. */
 export interface PositionMove {
   readonly partition: number;
-  /** The stored position on which the decision is based; undefined: none. */
+  /** The stored position that the decision is based on; undefined: none. */
   readonly was: bigint | undefined;
   /** Where the consumer continues. */
   readonly next: bigint;
@@ -66,12 +66,12 @@ export interface PositionMove {
 }
 
 /**
- * Positions of a group that its handler stores together with the results of the records (docs/adr/0030). They decide
+ * Positions of a group that its handler stores together with the records' results (docs/adr/0030). They decide
  * where the consumer starts. The offsets that it commits to the broker serve for the lag only, and to notice that the
  * store has gone back.
  */
 export interface PositionStore {
-  /** Reads the stored positions of partitions, and the epoch of the store. */
+  /** Reads the stored positions of partitions, and the store's epoch. */
   read(
     partitions: readonly number[],
   ): Promise<{ readonly epoch: number; readonly positions: ReadonlyMap<number, StoredPosition> }>;
@@ -82,21 +82,21 @@ export interface PositionStore {
   move(move: PositionMove): Promise<number | undefined>;
 }
 
-/** Reports that the stored position is before the range of a batch, which therefore must not be handled yet. */
+/** Reports that the stored position is before a batch's range, which therefore must not be handled yet. */
 export class RewoundError extends Error {
   constructor({ partition, from }: BatchRange) {
     super(`the stored position in partition ${partition} is before offset ${from}`);
   }
 }
 
-/** A consumer of a topic. */
+/** A topic consumer. */
 export interface Subscription {
   readonly topic: string;
   /** Instances of the same group share the partitions; each group receives every record. */
   readonly group: string;
   /**
-   * Handles records of one partition, in order. The offset advances only after the handler resolves: a batch is
-   * delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
+   * Handles the records of a single partition, in order. The offset advances only after the handler resolves: a batch
+   * is delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
    * handled concurrently. Available records are delivered immediately, without waiting for a fuller batch. The signal
    * aborts when the consumer stops or loses the partition; the handler must then return or throw soon.
    *
@@ -114,7 +114,7 @@ export interface Subscription {
   readonly onJoined?: () => void;
 }
 
-/** Retention of the topic of events: a week, in which an outage of the consumers is repaired, and a day of reserve. */
+/** Retention of the topic of events: a week to repair an outage of the consumers, and a day of reserve. */
 export const eventRetentionMs = 8 * 24 * 3_600_000;
 
 /** A topic that `start` creates if it does not exist. */

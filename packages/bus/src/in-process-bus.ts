@@ -13,7 +13,7 @@ export interface InProcessBusOptions {
 const publishTimeoutMs = 30_000;
 
 /**
- * A consumer group of a topic. It is kept when its consumer leaves; batches published meanwhile wait for the next
+ * A consumer group of a topic. It is kept when its consumer leaves; batches published until then wait for the next
  * consumer.
  */
 interface Group {

@@ -20,12 +20,12 @@ const lagTimeoutMs = 2_000;
 /** Creates the Kafka bus on kafkajs, under the rules of docs/adr/0004. */
 export function createKafkaBus(options: KafkaBusOptions): EventBus {
   const { log } = options;
-  /** Groups whose positions are stored by their handler. */
+  /** Groups with positions that their handler stores. */
   const positioned = new Set<string>();
   const kafka = createKafkaClient(options, (group) => positioned.has(group));
   const admin = kafka.admin();
   const leaders = createLeaders(admin);
-  // The partitioner is never called, because each message names its partition.
+  // The partitioner is never called, because each message identifies its partition.
   const settings = { allowAutoTopicCreation: false, createPartitioner: Partitioners.DefaultPartitioner };
   const createProducers = () => ({
     retrying: kafka.producer(settings),

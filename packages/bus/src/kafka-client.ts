@@ -26,7 +26,7 @@ export interface KafkaSasl {
 const requestTimeoutMs = 10_000;
 const connectTimeoutMs = 2_000;
 const keepAliveMs = 60_000;
-/** Logged by kafkajs when the offset of a group is no longer in the partition; there is no event for it. */
+/** Logged by kafkajs when a group's offset is no longer in the partition; there is no event for it. */
 const outOfRange = 'Offset out of range, resetting to default offset';
 
 /**

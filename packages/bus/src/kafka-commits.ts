@@ -18,7 +18,7 @@ const togetherMs = 100;
 /**
  * Sends one commit at a time, independently of the handlers: a busy group commits ten times a second, regardless of the
  * number of batches. A failed commit is not retried: a later commit covers it, or the records are delivered again.
- * @param metadata returns the text that is committed with the offset of a partition
+ * @param metadata returns the text that is committed with a partition's offset
  */
 export function createCommits(log: Logger, metadata: (partition: number) => string | null): Commits {
   let waiting: Handled | undefined;

@@ -104,7 +104,7 @@ function whenJoined(consumer: Consumer, steps: readonly JoinStep[], listener: ()
 /** Calls the listener once after each join, when the first fetch from every broker has succeeded. */
 function onFetched(consumer: Consumer, listener: () => void): void {
   const { GROUP_JOIN, FETCH_START, FETCH } = consumer.events;
-  /** Brokers whose first fetch is in flight; undefined when the listener was called. */
+  /** Brokers with their first fetch in flight; undefined when the listener was called. */
   let awaited: Set<number> | undefined;
   consumer.on(GROUP_JOIN, () => {
     awaited = new Set();
@@ -118,7 +118,7 @@ function onFetched(consumer: Consumer, listener: () => void): void {
   });
 }
 
-/** Adds the topic and its setting to the error of a batch that cannot be read. */
+/** Adds the topic and its setting to the error for a batch that cannot be read. */
 function explain(error: Error, topic: string): Error {
   if (!isUnreadable(error)) return error;
   const advice = 'set compression.type=producer on the topic, and delete the stored batch';

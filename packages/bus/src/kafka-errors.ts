@@ -8,7 +8,7 @@ interface KafkaError {
   readonly errors?: readonly KafkaError[];
 }
 
-/** Returns the name of the broker's error code; empty if the error has another origin. */
+/** Returns the broker's error code name; empty if the error has another origin. */
 export function typeOf(error: unknown): string {
   const { type, cause, errors } = (error ?? {}) as KafkaError;
   return type ?? cause?.type ?? errors?.[0]?.type ?? '';
@@ -20,12 +20,12 @@ export function isRetryable(error: unknown): boolean {
   return name === 'KafkaJSNumberOfRetriesExceeded' || retriable === true || cause?.retriable === true;
 }
 
-/** Returns whether the broker rejected the size of a batch. */
+/** Returns whether the broker rejected a batch's size. */
 export function isTooLarge(error: unknown): boolean {
   return ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'].includes(typeOf(error));
 }
 
-/** Reports that a topic lacks the partition of a batch, or does not exist. */
+/** Reports that a topic lacks a batch's partition, or does not exist. */
 export class MissingPartitionError extends Error {
   readonly retriable = true;
 
@@ -39,10 +39,10 @@ export function isMissing(error: unknown): boolean {
   return error instanceof MissingPartitionError || typeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
 
-/** The name of the error with which kafkajs rejects an unsupported codec. It ends a consumer without retries. */
+/** Name of kafkajs's error for an unsupported codec. It ends a consumer without retries. */
 const notImplemented = 'KafkaJSNotImplemented';
 
-/** Reports that the records of a batch cannot be decompressed. */
+/** Reports that a batch's records cannot be decompressed. */
 export class UnreadableBatchError extends Error {
   override readonly name = notImplemented;
 }

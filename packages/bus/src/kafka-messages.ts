@@ -21,7 +21,7 @@ export function checkAcknowledged(batches: readonly PublishBatch[], acknowledged
   }
 }
 
-/** Converts the records of a batch. The values share the memory of the records. */
+/** Converts a batch's records. The values share the records' memory. */
 export function toMessages({ partition, records }: PublishBatch): Message[] {
   return records.map(({ key, value, headers }) => ({
     key,

@@ -17,7 +17,7 @@ export interface FetchedBatch {
   isStale(): boolean;
 }
 
-/** A batch whose records continue the stored position. */
+/** A batch with records that continue the stored position. */
 export interface EnteredBatch {
   /** The records that have not been handled before; may be empty. */
   readonly records: readonly ConsumedRecord[];
@@ -29,13 +29,13 @@ export interface EnteredBatch {
 /** Where a consumer reads the partitions that are assigned to it. */
 export interface Positions {
   /**
-   * Resolves when the partition's position is known, to the part of the batch that continues it; to undefined if the
+   * Resolves when the partition's position is known, to the batch's part that continues it; to undefined if the
    * consumer now reads elsewhere. The batch must then be dropped.
    */
   enter(batch: FetchedBatch, signal: AbortSignal): Promise<EnteredBatch | undefined>;
   /** Continues at the stored position of a partition, which is before the records that were handled. */
   rewind(partition: number, signal: AbortSignal): Promise<void>;
-  /** Text to commit with the offset of a partition. */
+  /** Text to commit with a partition's offset. */
   metadataOf(partition: number): string | null;
 }
 
@@ -54,18 +54,18 @@ export interface PositionsParts {
 
 /** The position in an assigned partition. */
 interface Place {
-  /** Offset up to which the records are handled. */
+  /** End of the handled records. */
   next: bigint;
   /** Offset of the next fetch. Between `next` and this offset are no records. */
   fetch: bigint;
   last: string | undefined;
-  /** Epoch of the store at which `next` was certainly reached. */
+  /** Epoch of the store when `next` was certainly reached. */
   epoch: number;
 }
 
-/** What the broker knows about a partition of the group. */
+/** The broker's knowledge about a group's partition. */
 interface Committed {
-  /** Undefined if there is none. */
+  /** Undefined if it has none. */
   readonly offset: bigint | undefined;
   /** Epoch of the store at the commit; undefined if the committing consumer had no store. */
   readonly epoch: number | undefined;
@@ -78,9 +78,9 @@ const checkMs = 10_000;
 const markerPrefix = 'rms epoch ';
 
 /**
- * Reads each assigned partition from the position of the store, and notices when that does not continue what the group
- * has handled: at each join, with each batch, and every ten seconds (docs/adr/0030). The record before the position is
- * read again, to recognize the log by its digest.
+ * Reads each assigned partition from the store's position, and notices when that does not continue the records that the
+ * group has handled: at each join, with each batch, and every ten seconds (docs/adr/0030). The record before the
+ * position is read again, to recognize the log by its digest.
  */
 export function createPositions(parts: PositionsParts): Positions {
   const { consumer, admin, topic, group, store, over, onPlaced, log } = parts;
@@ -115,8 +115,8 @@ export function createPositions(parts: PositionsParts): Positions {
   };
 
   /**
-   * Places partitions. `reached` must have been determined before, and the ends of the partitions are read last: the store
-   * advances meanwhile if another consumer still handles a batch.
+   * Places partitions. `reached` must have been determined before, and the partitions' ends are read last: the store
+   * advances before that if another consumer still handles a batch.
    */
   const place = async (partitions: readonly number[], committed: ReadonlyMap<number, Committed>): Promise<void> => {
     const { epoch, positions } = await store.read(partitions);
@@ -214,7 +214,7 @@ export function createPositions(parts: PositionsParts): Positions {
       if (places.has(partition)) await place([partition], new Map(reachedAt(partition)));
     });
 
-  /** Continues at the oldest record of a partition whose log is another one. */
+  /** Continues at the oldest record of a partition with another log. */
   const startOver = (partition: number, was: bigint) =>
     decide(async () => {
       if (!places.has(partition)) return;
@@ -293,7 +293,7 @@ export function createPositions(parts: PositionsParts): Positions {
   };
 }
 
-/** Returns a digest that distinguishes the records of a topic. */
+/** Returns a digest that distinguishes a topic's records. */
 function digestOf({ key, value }: ConsumedRecord): string {
   return createHash('sha256').update(key).update('\0').update(value).digest('base64url').slice(0, 16);
 }

@@ -10,7 +10,7 @@ const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
 export interface PublishParts extends SharedRequestParts {
-  /** Producer whose sends kafkajs retries for some seconds. */
+  /** Producer with sends that kafkajs retries for some seconds. */
   readonly retrying: Pick<Producer, 'send'>;
   /** Called when a topic, or one of its partitions, does not exist. */
   readonly onMissing: (error: unknown) => void;
@@ -27,7 +27,7 @@ export interface PublishParts extends SharedRequestParts {
  *                 └──failed──► its own request, which kafkajs retries for some seconds ──acknowledged──► done
  *                                   ▲──failed──┘ new send: kafkajs keeps asking the old leader within one send
  *
- * The broker limits the size of a batch. A batch that is too large is halved.
+ * The broker limits a batch's size. A batch that is too large is halved.
  */
 export function createKafkaPublish(parts: PublishParts) {
   const { retrying, onMissing, log } = parts;

@@ -16,7 +16,7 @@ export interface StallWatch {
 
 /**
  * Detects a consumer that stops making progress without crashing. A consumer also counts as stalled when the clock of
- * the machine is set back: kafkajs then sends no heartbeats until the clock reaches the time of the last heartbeat. The
+ * the machine is set back: kafkajs then sends no heartbeats until the clock reaches the last heartbeat's time. The
  * watch of a new consumer starts with the current clock.
  */
 export function watchForStall(consumer: Consumer): StallWatch {

@@ -1,12 +1,12 @@
 import type { Loss, StoredPosition } from './event-bus.ts';
 
-/** What is known about a partition when a consumer chooses where to read it. */
+/** Known facts about a partition when a consumer chooses where to read it. */
 export interface PartitionState {
-  /** The position of the store. */
+  /** The store's position. */
   readonly stored: StoredPosition | undefined;
-  /** Offset up to which the group has certainly handled the records; undefined if the broker does not know it. */
+  /** End of the records that the group has certainly handled; undefined if the broker does not know it. */
   readonly reached: bigint | undefined;
-  /** Offset at which to start without a stored position: of a group that has not stored any yet. */
+  /** Start offset without a stored position: of a group that has not stored any yet. */
   readonly adopted: bigint | undefined;
   /** Offset of the oldest record, and the offset after the newest one. */
   readonly low: bigint;
@@ -18,7 +18,7 @@ export interface Start {
   /** Digest of the record before `next`, if it can be compared. */
   readonly last: string | undefined;
   readonly loss: Loss | undefined;
-  /** Number of records by which the store is behind what the group has handled. */
+  /** Number of records that the group has handled beyond the store's position. */
   readonly behind: bigint;
 }
 
@@ -48,7 +48,7 @@ export function chooseStart({ stored, reached, adopted, low, high }: PartitionSt
   return { next: known.next, last: known.next > low ? known.last : undefined, loss: undefined, behind };
 }
 
-/** Starts at the oldest record of a log that is not the one of the stored position. */
+/** Starts at the oldest record of a log that is not the stored position's log. */
 export function replacedStart(low: bigint): Start {
   return { next: low, last: undefined, loss: { reason: 'replaced', range: undefined }, behind: 0n };
 }

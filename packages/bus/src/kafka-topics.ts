@@ -10,8 +10,9 @@ const dayMs = 24 * 3_600_000;
 type TopicAdmin = Pick<Admin, 'createTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
 
 /**
- * Creates missing topics, so that the right to create topics is needed only for them. Throws if a topic has a different
- * number of partitions than configured, or deletes older records with the same key; only an operator can fix that. Logs settings with which records may be lost.
+ * Creates missing topics, so that permission to create topics is needed only for them. Throws if a topic has a
+ * different number of partitions than configured, or deletes older records with the same key; only an operator can fix
+ * that. Logs settings that can lose records.
  */
 export async function ensureTopics(
   admin: TopicAdmin,
@@ -36,7 +37,7 @@ export async function ensureTopics(
   }
 }
 
-/** Returns the settings with which Kafka may lose records of a topic. */
+/** Returns the settings that let Kafka lose records of a topic. */
 function risksOf({ retentionMs = 0 }: Topic, settings: ReadonlyMap<string, string>, replicas: number): string[] {
   const keptMs = Number(settings.get('retention.ms') ?? -1);
   const days = (ms: number) => `${Math.round(ms / dayMs)} days`;
@@ -52,7 +53,7 @@ function risksOf({ retentionMs = 0 }: Topic, settings: ReadonlyMap<string, strin
   ];
 }
 
-/** Reads the settings on which the durability of records depends; none if the user may not read them. */
+/** Reads the settings that determine the durability of records; none if the user may not read them. */
 async function readTopicSettings(admin: TopicAdmin, topic: string): Promise<ReadonlyMap<string, string>> {
   try {
     const { resources } = await admin.describeConfigs({
@@ -90,7 +91,7 @@ async function createTopic(
           // With three replicas one broker may be down: a write is acknowledged once two replicas have it.
           configEntries: [
             { name: 'min.insync.replicas', value: String(replication > 2 ? 2 : 1) },
-            // The default of the cluster may be to keep only the newest record of each key.
+            // The cluster's default may be to keep only the newest record of each key.
             { name: 'cleanup.policy', value: 'delete' },
             // Another setting of the cluster would make the brokers compress each batch again.
             { name: 'compression.type', value: 'producer' },

@@ -21,8 +21,8 @@ export type Scripted = Redis & {
 
 /**
  * Defines `arrival_of(key, emission, burst, now)`: the stored theoretical arrival time of GCRA in microseconds, at
- * least `now` and at most a full burst later. A later time is replaced: the clock was set back, or a server whose clock
- * is behind took over. Otherwise requests would be rejected until the clock has caught up.
+ * least `now` and at most a full burst later. A later time is replaced: the clock was set back, or a server with a
+ * clock that is behind took over. Otherwise requests would be rejected until the clock has caught up.
  */
 const arrivalFunction = `
 local function arrival_of(key, emission, burst, now)

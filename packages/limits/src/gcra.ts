@@ -1,6 +1,6 @@
 import type { LimitCheck, LimitState, Limits } from './limiter.ts';
 
-/** A rate limit in terms of the generic cell rate algorithm (GCRA): a steady rate with a burst of one window. */
+/** A rate limit in terms of the generic cell rate algorithm (GCRA): a steady rate with a burst of a window. */
 export interface Rate {
   /** Requests that may arrive together. */
   readonly burst: number;

@@ -2,9 +2,9 @@ import type { Tenant } from '@rms/base/tenant';
 /** A request to check against the limits and the revocation marker of its key. */
 export interface LimitCheck extends Tenant {
   readonly keyId: string;
-  /** Key version on which the caller's cached principal is based. A marker with a later version makes it stale. */
+  /** Key version of the caller's cached principal. A marker with a later version makes it stale. */
   readonly keyVersion: number;
-  /** Unset: the limits of the installation. */
+  /** Unset: the installation's limits. */
   readonly limits?: Limits | undefined;
   /**
    * Whether the request will be rejected for its scope or address. Such requests have their own rate limit, as high as
@@ -14,7 +14,7 @@ export interface LimitCheck extends Tenant {
   readonly refused?: boolean;
 }
 
-/** A change of a key (revoked, rolled, updated) that invalidates cached principals of earlier versions. */
+/** A key change (revoked, rolled, updated) that invalidates cached principals of earlier versions. */
 export interface KeyChange {
   readonly workspaceId: string;
   readonly keyId: string;
@@ -22,7 +22,7 @@ export interface KeyChange {
 }
 
 /**
- * Time that gateways trust the revocation markers after an auth instance has confirmed them. Bounds the age of the key
+ * Time that gateways trust the revocation markers after an auth instance has confirmed them. Bounds the age of key
  * state that gateways rely on.
  */
 export const markersTrustMs = 6_000;
@@ -73,8 +73,8 @@ export type LimitDecision = {
 export interface Limiter {
   check(check: LimitCheck, signal?: AbortSignal): Promise<LimitDecision>;
   /**
-   * Counts a failed authentication of an address. Returns the seconds for which the address must be rejected; 0 while
-   * it is within the limit.
+   * Counts a failed authentication of an address. Returns the seconds during which the address must be rejected; 0
+   * while it is within the limit.
    */
   countFailure(address: string): Promise<number>;
   /**
@@ -107,7 +107,9 @@ export interface Limiter {
   stop(): Promise<void>;
 }
 
-/** Sets revocation markers. Returns the changes whose markers are set; the servers of the others are unreachable. */
+/**
+ * Sets revocation markers. Returns the changes with markers that are set; the other changes' servers are unreachable.
+ */
 export type SetMarkers = <Change extends KeyChange>(changes: readonly Change[]) => Promise<readonly Change[]>;
 
 /** Limits of requests. 0 disables a limit. */

@@ -7,11 +7,11 @@ const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
 const markerTtlMs = 60 * 60 * 1000;
 
 /**
- * Creates a limiter in the memory of one process, for npm start and outages of Redis. Memory is bounded: the least
+ * Creates a limiter in a process's memory, for npm start and outages of Redis. Memory is bounded: the least
  * recently used of 100,000 entries of a kind is evicted. That ends no limit early: an evicted rate limit has not been
  * used while 100,000 other keys were, which takes longer than its window, because a workspace has at most 1,000 valid
  * keys and creating others needs commits. A client that evicts its count of failures needs 100,000 addresses, each of
- * which has its own limit. An evicted marker is needed for at most the 30 seconds for which gateways cache verdicts.
+ * which has its own limit. An evicted marker is needed for at most the 30 seconds that gateways cache verdicts.
  */
 export function createMemoryLimiter(options: LimiterOptions & { now?: () => number }): Limiter {
   // Rate limits need only durations, so they use the monotonic clock; the quota needs the date.

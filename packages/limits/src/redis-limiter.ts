@@ -75,7 +75,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     servers.failed(error);
     if (!moving.test((error as Error | undefined)?.message ?? '')) watch.failed(error);
   };
-  /** Returns the server of a key if it can be used. */
+  /** Returns a key's server if it can be used. */
   const usable = (key: string) => {
     try {
       const server = servers.of(key);
@@ -110,7 +110,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       endsInSeconds,
     );
   };
-  /** Runs a command that must take effect, on the server of the key. */
+  /** Runs a command that must take effect, on the key's server. */
   const change = async (key: string, run: (redis: Scripted) => Promise<unknown>) => {
     try {
       await run(servers.of(key).redis as Scripted);

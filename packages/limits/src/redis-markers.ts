@@ -20,12 +20,12 @@ export function setMarker(redis: Scripted, change: KeyChange): Promise<number> {
 }
 
 /**
- * Confirms the markers on each server whose markers are all set; see {@link Limiter.confirmMarkers}. Rejects with the
- * first reason for which a server was not confirmed.
+ * Confirms the markers on each server with all markers set; see {@link Limiter.confirmMarkers}. Rejects with the
+ * first reason why a server was not confirmed.
  *
  * While all servers respond, every marker is set somewhere, or none of the servers is confirmed. While one of them does
  * not, its markers remain pending, and another server may have taken over their keys unnoticed. Therefore another server
- * is confirmed only if it says itself that it owns no other keys than those whose markers were set on it.
+ * is confirmed only if it says itself that it owns no other keys than those with markers that were set on it.
  */
 export async function confirmMarkers(
   servers: RedisServers,
@@ -86,10 +86,10 @@ export async function confirmMarkers(
   if (reasons.length > 0) throw reasons[0];
 }
 
-/** State of a server at the start of a confirmation. */
+/** State of a server at a confirmation's start. */
 interface State {
   readonly runId: string;
-  /** End of the trust, by the clock of the server. */
+  /** End of the trust, by the server's clock. */
   readonly trustedUntilMs: number;
 }
 

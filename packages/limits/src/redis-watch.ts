@@ -26,7 +26,7 @@ export interface RedisWatch {
   usable(): boolean;
   /** Reports a failed check. Redis is not used until a background probe succeeds. */
   failed(error: unknown): void;
-  /** Whether the user of the connection lacks rights in Redis; unknown until a connection has been checked. */
+  /** Whether the connection's user lacks permissions in Redis; unknown until a connection has been checked. */
   lacksRights(): boolean;
   /** End of the trust in the markers, as performance.now() in milliseconds. */
   markersTrustedUntilMs(): number;
@@ -44,20 +44,20 @@ export interface RedisWatchOptions {
   readonly isMember: () => boolean;
   /** Called when markers may have been lost. */
   readonly markersLost: () => void;
-  /** Called with the error of a failed probe. */
+  /** Called with a failed probe's error. */
   readonly failed: (error: unknown) => void;
-  /** Time without evicted keys after which the markers are trusted again, and rest after repeated failures. */
+  /** Time without evicted keys until the markers are trusted again, and rest after repeated failures. */
   readonly restMs: number;
 }
 
-/** What a probe reads from a server. */
+/** Values that a probe reads from a server. */
 interface ServerState {
   readonly runId: string;
   readonly epoch: string;
   /** See {@link RedisWatch.markersTrustedUntilMs}. */
   readonly trustedUntilMs: number;
   readonly members: number;
-  /** Keys evicted since the start of the server. */
+  /** Keys evicted since the server's start. */
   readonly evictedKeys: number;
   /** Which keys the server evicts when its memory is full; empty: its memory is not limited, or it does not say. */
   readonly policy: string;
@@ -68,8 +68,8 @@ interface ServerState {
  *
  *   away ──a probe succeeds──► usable ──a check fails, the connection breaks──► away
  *
- * A server whose checks or probes fail again within `restMs` of such a return, on the same connection, is not used for
- * `restMs`. A server whose memory is almost full would otherwise be used and left several times a second.
+ * A server with checks or probes that fail again within `restMs` of such a return, on the same connection, is not used
+ * for `restMs`. A server with almost full memory would otherwise be used and left many times a second.
  *
  * The first probe of a connection checks the rights of its user. Without them, Redis stays away, and each distinct
  * reason is logged.
@@ -101,13 +101,13 @@ export function createRedisWatch(
   /** When Redis was used again after a failure, in milliseconds of performance.now(). */
   let returnedAtMs = Number.NEGATIVE_INFINITY;
   let restUntilMs = 0;
-  /** Whether the log says that the server of the current connection loads its data. */
+  /** Whether the log says that the current connection's server loads its data. */
   let isLoading = false;
   /** Distinct reasons since Redis was last used for `restMs`; each is logged once. */
   const reasons = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** Rights of the current connection: not checked yet, complete, or the error that names the missing ones. */
+  /** Rights of the current connection: not checked yet, complete, or the error that identifies the missing ones. */
   let rights: 'unchecked' | 'complete' | Error = 'unchecked';
 
   /** Logs why Redis cannot be used, once per reason. */
@@ -118,7 +118,7 @@ export function createRedisWatch(
     log.error({ err }, 'Redis cannot be used; limits are enforced locally and auth verifies keys');
   };
   const unavailable = (err?: unknown) => {
-    // The rights of a connected user may change: responses to commands, and to scripts that use them.
+    // A connected user's rights may change: responses to commands, and to scripts that use them.
     if (/^NOPERM|ACL failure/.test((err as Error | undefined)?.message ?? '')) rights = 'unchecked';
     if (state === 'unavailable') return;
     state = 'unavailable';

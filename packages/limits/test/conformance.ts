@@ -4,7 +4,7 @@ import type { LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
 export interface LimiterUnderTest {
   readonly limiter: Limiter;
   /**
-   * Advances the time of the rate limits of a workspace and of the failed authentications of an address; negative: sets
+   * Advances the time for a workspace's rate limits and for the failed authentications of an address; negative: sets
    * it back.
    */
   pass(seconds: number, of: { workspaceId: string; address: string }): Promise<void>;

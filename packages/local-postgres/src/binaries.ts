@@ -12,7 +12,7 @@ export interface Binaries {
 }
 
 /**
- * Finds the programs. Uses only the files of the npm package: this package starts and stops the programs itself, so
+ * Finds the programs. Uses only the npm package's files: this package starts and stops the programs itself, so
  * that it handles Ctrl-C and kill -9.
  */
 export function findBinaries(): Binaries {

@@ -9,7 +9,7 @@ import { ensureCluster, openLog, postgresEnv } from './cluster.ts';
 import { readPostmaster, stopLeftover } from './postmaster.ts';
 import { admit, launchAs, postgresUser } from './unprivileged.ts';
 
-/** A data directory on which PostgreSQL can be started. */
+/** A data directory that PostgreSQL can start on. */
 export interface PostgresServer {
   readonly url: string;
   /** Whether a server that a killed process had left running was stopped. */

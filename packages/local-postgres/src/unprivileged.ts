@@ -44,7 +44,7 @@ export function launchAs(user: User | undefined, paths: readonly string[]): Laun
   const capability = '+dac_read_search';
   const prefix = ['--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups'];
   prefix.push('--bounding-set', `-all,${capability}`, '--inh-caps', `-all,${capability}`, '--ambient-caps', capability);
-  // Without this flag, access(2), with which PostgreSQL locates its files, would ignore the capability.
+  // Without this flag, access(2), which PostgreSQL uses to locate its files, would ignore the capability.
   prefix.push('--securebits', '+no_setuid_fixup', '--');
   if (spawnSync('setpriv', [...prefix, 'test', '-r', paths[0] ?? '/'], { stdio: 'ignore' }).status !== 0) {
     throw new Error(

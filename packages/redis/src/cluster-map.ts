@@ -9,7 +9,7 @@ export interface SlotRange {
   readonly primary: Endpoint;
 }
 
-/** The owners of the slots of a Redis Cluster. */
+/** The slot owners in a Redis Cluster. */
 export interface ClusterMap {
   /** Grows with each failover and move of slots. */
   readonly epoch: number;
@@ -19,8 +19,8 @@ export interface ClusterMap {
 type Slots = readonly (readonly [from: number, to: number, primary: readonly [host: string | null, port: number]])[];
 
 /**
- * Reads the map of a cluster from one of its nodes.
- * @param host host by which the node is reached; a node may leave out its own
+ * Reads a cluster's map from one of its nodes.
+ * @param host host that reaches the node; a node may leave out its own
  * @throws SettingsError if the server is not a cluster, or the user lacks a right
  */
 export async function readClusterMap(redis: Redis, host: string): Promise<ClusterMap> {

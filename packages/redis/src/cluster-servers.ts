@@ -9,12 +9,12 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import type { Endpoint } from './redis-connector.ts';
 import type { RedisServer, RedisServers } from './redis-servers.ts';
 
-/** Interval at which the map is read again. */
+/** How often the map is read again. */
 const refreshMs = 5_000;
 /** The same after an error. */
 const retryMs = 250;
 const mapTimeoutMs = 1_000;
-/** Errors after which the map is read again. */
+/** Errors that make the map be read again. */
 const moved = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|NOREPLICAS)\b/;
 
 interface Node extends RedisServer {
@@ -25,7 +25,7 @@ interface Node extends RedisServer {
 }
 
 /**
- * Creates connections to the primaries of a Redis Cluster. The map of the cluster is read from the node of the URL and
+ * Creates connections to a Redis Cluster's primaries. The cluster's map is read from the URL's node and
  * from all known primaries, every few seconds and after an error. The map with the latest epoch applies, because a node
  * that was isolated has an old one.
  *
@@ -53,7 +53,7 @@ export function createClusterServers(address: RedisAddress, log: Logger, connect
     reported = err.message;
   };
   seed.on('error', (error: Error) => {
-    // Known primaries suffice.
+    // Known primaries are enough.
     if (nodes.size === 0) report(error);
   });
 
@@ -172,7 +172,7 @@ export function createClusterServers(address: RedisAddress, log: Logger, connect
         const own = ranges.filter(({ primary }) => nameOf(primary) === nameOf(node.endpoint));
         const isSame = own.length > 0 && own.every(({ from, to }) => isOwner(assigned, node, from, to));
         if (!isSame) schedule(retryMs);
-        // A changed map may have assigned keys to other servers meanwhile.
+        // A changed map may have assigned keys to other servers since then.
         return isSame && owners === assigned;
       };
     },

@@ -5,7 +5,7 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts';
 import { connectorOf, type Endpoint } from './redis-connector.ts';
 import { createSentinelLookup } from './sentinels.ts';
 
-/** Also limits the waiting of a start for a server that loads its data. */
+/** Also limits how long a start waits for a server that loads its data. */
 export const connectTimeoutMs = 2_000;
 const options = {
   lazyConnect: true,
@@ -13,7 +13,7 @@ const options = {
   // Commands fail immediately instead of being queued while Redis is unreachable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // The connection of a dashboard may be idle for hours; balancers drop idle connections after four minutes or more.
+  // A dashboard's connection may be idle for hours; balancers drop idle connections after four minutes or more.
   keepAlive: 60_000,
   // While the server loads its data, the client asks at least this often whether it has finished.
   maxLoadingRetryTime: 1_000,
@@ -32,9 +32,9 @@ export function isDemotion({ message }: Error): boolean {
 }
 
 /**
- * Creates a connection that opens on connect(): to the server of the URL, to the primary that the sentinels name, or to
+ * Creates a connection that opens on connect(): to the URL's server, to the primary that the sentinels name, or to
  * `endpoint`. Each connection uses the current password, TLS files and the primary that the sentinels name.
- * @param times in milliseconds: the interval of {@link followAddress}, and the time in which a connection must open
+ * @param times in milliseconds: the interval of {@link followAddress}, and the time for opening a connection
  */
 export function connectLater(
   address: RedisAddress,
@@ -65,7 +65,7 @@ export function connectLater(
     }),
     reconnectOnError: (error) => {
       if (!isDemotion(error)) return false;
-      // The reason of the reconnection; commands that wait for a response only learn that the connection closed.
+      // The reconnection's reason; commands that wait for a response only learn that the connection closed.
       if (redis.listenerCount('error') > 0) redis.emit('error', error);
       return true;
     },

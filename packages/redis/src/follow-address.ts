@@ -2,14 +2,14 @@ import { lookupAddresses } from '@rms/net/dial';
 import type { Redis } from 'ioredis';
 import type { Endpoint } from './redis-connector.ts';
 
-/** Checks in a row that a server must fail, because a name server may return a part of the addresses. */
+/** Checks in a row that a server must fail, because a name server may return only some addresses. */
 const misses = 2;
 
 /**
- * Reconnects when the connection is to another server than a new one would be: the address of Redis now leads to a new
- * primary, and the old one is still running. Otherwise processes could use different servers forever: auth would confirm
- * the revocation markers on one of them, and gateways would ask auth about every key.
- * @param find returns the server of a new connection
+ * Reconnects when the connection is to another server than a new one would be: the address of Redis now resolves to a
+ * new primary, and the old one is still running. Otherwise processes could use different servers forever: auth would
+ * confirm the revocation markers on one of them, and gateways would ask auth about every key.
+ * @param find returns a new connection's server
  */
 export function followAddress(
   redis: Redis,

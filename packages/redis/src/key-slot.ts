@@ -1,7 +1,7 @@
 /** Hash slots of a Redis Cluster. */
 const slotCount = 16_384;
 
-/** Returns the slot of a key: CRC-16 (XMODEM) of its hash tag, or of the whole key without one. */
+/** Returns a key's slot: CRC-16 (XMODEM) of its hash tag, or of the whole key without one. */
 export function slotOf(key: string): number {
   const open = key.indexOf('{');
   const close = open < 0 ? -1 : key.indexOf('}', open + 1);

@@ -8,7 +8,7 @@ import type { RedisServers } from './redis-servers.ts';
 
 /**
  * Creates connections for sessions to the Redis named by the settings; they open on connect(). The user of sessions need
- * not have the right to run INFO. While the server loads its data, commands fail. Throws SettingsError.
+ * not have permission to run INFO. While the server loads its data, commands fail. Throws SettingsError.
  */
 export function openRedisServers(settings: Settings, log: Logger): RedisServers {
   return createRedisServers({ ...readRedisAddress(settings, log), waitsForData: false }, log);

@@ -13,7 +13,7 @@ import {
 export interface RedisAddress {
   /**
    * redis://user:password@host:port/database; rediss:// enables TLS with verification of the host name. With sentinels,
-   * the host is the name of the primary.
+   * the host is the primary's name.
    */
   readonly url: Current<string>;
   /** For rediss://. Without a CA, the public CAs are trusted. */
@@ -22,16 +22,16 @@ export interface RedisAddress {
   readonly sentinels?: readonly string[];
   readonly sentinelUser?: string;
   readonly sentinelPassword?: Current<string>;
-  /** Whether `url` names a node of a Redis Cluster. */
+  /** Whether `url` is a Redis Cluster node. */
   readonly isCluster?: boolean;
   /**
-   * Whether a connection is ready only when the server has loaded its data, which requires the right to run INFO.
+   * Whether a connection is ready only when the server has loaded its data, which requires permission to run INFO.
    * Default: true.
    */
   readonly waitsForData?: boolean;
 }
 
-/** The parts of a URL. */
+/** URL parts. */
 export interface RedisTarget {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
@@ -45,7 +45,7 @@ export interface RedisTarget {
 
 const defaultPort = 6379;
 const verification = 'rediss:// verifies the certificate; set REDIS_CA_FILE for one of a private CA';
-/** Parameters that other clients of Redis accept, and what to do instead. */
+/** Parameters that other clients of Redis accept, and their remedies. */
 const remedies: Readonly<Record<string, string>> = {
   ssl_cert_reqs: verification,
   ssl_ca_certs: verification,

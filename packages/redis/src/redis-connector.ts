@@ -3,14 +3,14 @@ import { connect } from '@rms/net/dial';
 import { clientTls, type TlsFiles } from '@rms/runtime/settings';
 import { AbstractConnector, type RedisOptions } from 'ioredis';
 
-/** Address of one Redis server. */
+/** Address of a Redis server. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
 export interface Dialing {
-  /** Finds the server of the next connection. */
+  /** Finds the next connection's server. */
   readonly endpoint: () => Promise<Endpoint>;
   readonly family: 4 | 6 | undefined;
   /** TLS files of the next connection; undefined: without TLS. */
@@ -22,7 +22,7 @@ export interface Dialing {
 }
 
 /**
- * Returns a class that opens the sockets of a Redis client and handles all their errors. ioredis itself handles only the
+ * Returns a class that opens a Redis client's sockets and handles all their errors. ioredis itself handles only the
  * first one, but a TLS socket can emit two: the client rejects the server's certificate, and then reads the server's
  * alert. The second one would end the process.
  */

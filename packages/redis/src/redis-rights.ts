@@ -19,7 +19,7 @@ export const limiterRights: RedisRights = {
   prefix: 'rms:',
   probes: (key) => [
     ['PING'],
-    // The run ID shows that another server has taken over with a copy of the keys.
+    // The run ID shows that another server has taken over with copied keys.
     ['INFO', 'server'],
     ['TIME'],
     ['SET', key, 1, 'PX', keptMs],
@@ -37,7 +37,7 @@ export const limiterRights: RedisRights = {
   ],
 };
 
-/** Rights of the sessions of the dashboard. */
+/** Rights of the dashboard's sessions. */
 export const sessionRights: RedisRights = {
   prefix: 'rms-dashboard:',
   probes: (key) => [
@@ -60,7 +60,7 @@ export function isLoading(error: unknown): boolean {
 }
 
 /**
- * Calls every command that a service needs. Returns an error that names the commands and keys that the user of the
+ * Calls every command that a service needs. Returns an error that identifies the commands and keys that the user of the
  * connection may not use; undefined if the user has all rights. Rejects if Redis is unreachable or loads its data.
  */
 export async function findMissingRights(
@@ -76,7 +76,7 @@ export async function findMissingRights(
   const key = ownKey(name);
   let isNode = false;
   let lacksDatabase = false;
-  // ioredis selects the database of a new connection, and continues with another one if that fails.
+  // ioredis selects a new connection's database, and continues with another one if that fails.
   const select = database === 0 ? [] : [['SELECT', database] as const];
   await withTimeout(
     Promise.all(

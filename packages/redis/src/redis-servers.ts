@@ -28,12 +28,12 @@ export interface RedisServers {
    */
   comparison(): (server: RedisServer) => Promise<boolean>;
   /**
-   * Reports an error of a command. If a node of a cluster has rejected the command because it does not own the slot,
+   * Reports an error of a command. If a cluster node has rejected the command because it does not own the slot,
    * the owners are read again.
    */
   failed(error: unknown): void;
   /**
-   * Resolves when the first connection attempts have ended; an unreachable server is no error. Throws SettingsError if
+   * Resolves when the first connection attempts end; an unreachable server is no error. Throws SettingsError if
    * the server is not a cluster although it must be one.
    */
   connect(): Promise<void>;

@@ -8,12 +8,12 @@ import { connectorOf, type Endpoint } from './redis-connector.ts';
 const sentinelTimeoutMs = 1_500;
 const defaultPort = 26_379;
 
-/** Time after which the next sentinel is asked as well. */
+/** Time until the next sentinel is queried as well. */
 const nextSentinelMs = 250;
 
 /**
- * Returns a function that asks the sentinels for the address of the primary. The first response counts; the sentinel
- * that responded last is asked first. Rejects with the reason of each sentinel if none knows a primary.
+ * Returns a function that asks the sentinels for the primary's address. The first response counts; the sentinel
+ * that responded last is queried first. Rejects with the reason of each sentinel if none knows a primary.
  */
 export function createSentinelLookup(address: RedisAddress): () => Promise<Endpoint> {
   let sentinels = (address.sentinels ?? []).map(endpointOf);

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { freePort, secondAddress, serveNames, testSlowNames, waitUntil } from '@rms/testkit';
 import { connectLater } from '../src/connect-later.ts';
 
-/** Starts a server for which every command succeeds. */
+/** Starts a server that accepts every command. */
 async function listen(port: number, address = '127.0.0.1'): Promise<Server> {
   const server = createServer((socket) => {
     socket

@@ -5,7 +5,7 @@ export function actorOfUser(userId: string): string {
   return `${userPrefix}${userId}`;
 }
 
-/** Returns the ID of the acting user, or undefined for an operator, an API key or a service. */
+/** Returns the acting user's ID, or undefined for an operator, an API key or a service. */
 export function userOfActor(actor: string): string | undefined {
   return actor.startsWith(userPrefix) ? actor.slice(userPrefix.length) : undefined;
 }

@@ -19,8 +19,8 @@ interface Item {
 }
 
 /**
- * Makes one call for many requests. Each traced request gets a span of the call in its own trace, as a child of the
- * span in its context; the sent context names the new span.
+ * Makes one call for many requests. Each traced request gets a span for the call in its own trace, as a child of the
+ * span in its context; the sent context contains the new span.
  * @param errorOf extracts the error from a result
  */
 export async function callForAll<Request extends Item, Result>(

@@ -6,13 +6,13 @@ export interface EndedCall {
   readonly method: string;
   /** "ok", or the error code. */
   readonly code: string;
-  /** Time until the end of the call; for a stream, until its last message. */
+  /** Time until the call's end; for a stream, until its last message. */
   readonly durationMs: number;
 }
 
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Returns a function that counts the calls of a server. */
+/** Returns a function that counts a server's calls. */
 export function countServerCalls(metrics: Metrics): (call: EndedCall) => void {
   return countCalls(metrics, 'server', 'Calls handled by this service');
 }

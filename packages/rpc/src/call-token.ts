@@ -4,7 +4,7 @@ import { type CallerCheck, CallerUnknown } from './callers.ts';
 
 const tokenKey = 'rms-token';
 
-/** Adds the token to the metadata of a call. Returns the metadata. */
+/** Adds the token to a call's metadata. Returns the metadata. */
 export function withToken(metadata: Metadata, token: string | undefined): Metadata {
   if (token !== undefined) metadata.set(tokenKey, token);
   return metadata;

@@ -20,8 +20,8 @@ interface KeyGrant {
  *
  * - A method: the caller may call it in its own name. The context must name no actor, so the caller cannot pose as a
  *   user or an operator.
- * - {@link forUsers}: the caller may call the methods for a user. The context must name a user, and the contexts in a
- *   batch must name the same user.
+ * - {@link forUsers}: the caller may call the methods for a user. The context must contain a user, and the contexts in
+ *   a batch must contain the same user.
  * - {@link forKeys}: the caller may call the methods for an API key. The context must have a principal and no actor.
  * - 'all': every method, with any actor. Grants next to it exclude methods from {@link operatorMethods}.
  *
@@ -42,7 +42,7 @@ export function forKeys(...methods: readonly DescMethod[]): KeyGrant[] {
 }
 
 /**
- * Returns the names of the methods ("package.Service/Method") for operators: only a caller with 'all' may call them.
+ * Returns the method names ("package.Service/Method") for operators: only a caller with 'all' may call them.
  * They affect the whole installation, so no user and no API key may be the actor, regardless of the calling service.
  */
 export function operatorMethods(callers: Callers, services: readonly DescService[]): ReadonlySet<string> {
@@ -87,7 +87,7 @@ export class CallerRefused extends Error {
   override readonly name: string = 'CallerRefused';
 }
 
-/** A call without the token of the installation, or with another one. */
+/** A call without the installation's token, or with another one. */
 export class CallerUnknown extends CallerRefused {
   override readonly name = 'CallerUnknown';
 }
@@ -142,7 +142,7 @@ function pathsOf(methods: readonly DescMethod[]): ReadonlySet<string> {
   return new Set(methods.map((method) => `${method.parent.typeName}/${method.name}`));
 }
 
-/** Returns the actors of a batch, whose items are in `requests` and may have their own contexts. */
+/** Returns a batch's actors. Its items are in `requests` and may have their own contexts. */
 function actorsOfItems(request: unknown): string[] {
   const { requests } = (request ?? {}) as {
     requests?: readonly { readonly context?: { readonly actor?: string } }[];
@@ -179,7 +179,7 @@ function namesOf(call: Call): readonly string[] {
 }
 
 /**
- * Returns the connection of a call. grpc-js has no public API for this; without these fields, the certificate is parsed
+ * Returns a call's connection. grpc-js has no public API for this; without these fields, the certificate is parsed
  * at every call.
  */
 function sessionOf(call: Call): object | undefined {

@@ -23,7 +23,7 @@ export interface CallOptions {
   readonly context?: MessageInitShape<typeof CallContextSchema> | undefined;
   /** Timeout of the call; the client's default if unset. */
   readonly timeoutMs?: number | undefined;
-  /** Cancels the call. The end of the call that this process is serving cancels it as well. */
+  /** Cancels the call. It is also canceled when the call that this process is serving ends. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -43,7 +43,7 @@ export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['metho
 };
 
 export interface ClientOptions {
-  /** "host:port", or "dns:///name:port" to balance the load across the addresses of a headless service. */
+  /** "host:port", or "dns:///name:port" to balance the load across a headless service's addresses. */
   readonly target: string;
   /** Default timeout of a call. */
   readonly timeoutMs: number;
@@ -79,7 +79,7 @@ type RawUnary = (
 ) => { cancel(): void };
 type RawStream = (request: unknown, metadata: Metadata, options: { deadline: number }) => ClientReadableStream<unknown>;
 
-/** Creates a client of a service. It connects at the first call and reconnects automatically. */
+/** Creates a service client. It connects at the first call and reconnects automatically. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
   const { target, timeoutMs, security = loopbackOnly, onCall } = options;
   const methodNames = new Map(service.methods.map((one) => [one.localName, `${service.typeName}/${one.name}`]));
@@ -155,7 +155,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
       } finally {
         ended(name, failure, startedAtMs);
         unlink();
-        stream?.cancel(); // cancels the call of a reader that stops early
+        stream?.cancel(); // cancels the call if the reader stops early
       }
     };
 

@@ -1,6 +1,6 @@
 /** Names of an enum's values as in documents and tables: in lower case, without "unspecified". */
 export interface EnumNames<Name extends string, Value extends number> {
-  /** In the order of the proto file. */
+  /** In the proto file's order. */
   readonly names: readonly Name[];
   toValue(name: Name): Value;
   /** Undefined for an unspecified or unknown value. */

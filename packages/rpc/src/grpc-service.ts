@@ -50,7 +50,7 @@ export interface GrpcServiceOptions {
   readonly checks: Readonly<Record<string, () => void | Promise<void>>>;
   /** Opens connections before the server starts. */
   open(): Promise<void>;
-  /** Closes connections after the last call and worker have ended. */
+  /** Closes connections after the last call and worker end. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export class HealthState {
     for (const name of ['', ...services]) this.#states.set(name, ServingStatus.NOT_SERVING);
   }
 
-  /** Sets the state of one service, or of all services and the server. */
+  /** Sets the state of a service, or of all services and the server. */
   set(serving: boolean, service?: string): void {
     const state = serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     for (const name of service === undefined ? [...this.#states.keys()] : [service]) this.#states.set(name, state);
@@ -41,7 +41,7 @@ export class HealthState {
     });
   }
 
-  /** Yields the state of a service, and its changes until the signal aborts. */
+  /** Yields a service's state, and its changes until the signal aborts. */
   async *watch(service: string, signal: AbortSignal) {
     let lastSent: ServingStatus | undefined;
     while (!signal.aborted) {

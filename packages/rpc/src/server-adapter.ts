@@ -22,14 +22,14 @@ export interface RpcContext
     CallContext,
     'requestId' | 'traceparent' | 'tracestate' | 'principal' | 'clientAddress' | 'actor' | 'actorName'
   > {
-  /** Request ID of the call, or the IDs of a batch's items, which have their own contexts. */
+  /** Request ID of the call, or the IDs of batch items, which have their own contexts. */
   readonly requestIds: readonly string[];
   /** Aborts when the caller cancels or its deadline passes. */
   readonly signal: AbortSignal;
   /** Aborts when the server stops: an endless stream must end then, or it delays the shutdown. */
   readonly stopping: AbortSignal;
   readonly deadline: Date | undefined;
-  /** Whether the caller has canceled the call long before its deadline: nobody waits for the response. */
+  /** Whether the caller has canceled the call long before its deadline: no caller is waiting for the response. */
   readonly isCanceled: boolean;
   /** Address of the caller. */
   readonly peer: string;
@@ -217,7 +217,7 @@ class CallRpcContext implements RpcContext {
   }
 }
 
-/** Returns the workspace that a request names; empty for a batch, whose items may name several. */
+/** Returns the workspace that a request names; empty for a batch, because its items may have several. */
 function workspaceOf(request: unknown): string {
   const { workspaceId, context } = (request ?? {}) as {
     workspaceId?: string;
@@ -226,7 +226,7 @@ function workspaceOf(request: unknown): string {
   return workspaceId || context?.principal?.workspaceId || '';
 }
 
-/** Returns the distinct request IDs of a batch, whose items are in `requests`. */
+/** Returns the distinct request IDs of a batch with its items in `requests`. */
 function requestIdsOfItems(batch: unknown): string[] {
   const { requests } = (batch ?? {}) as {
     requests?: readonly { readonly context?: { readonly requestId?: string } }[];

@@ -12,7 +12,7 @@ import {
 } from '@rms/async/tracing';
 import type { CallContext } from './call-context.ts';
 
-/** Runs `work` in a span of the caller's trace if the call's metadata has a traceparent. */
+/** Runs `work` in a span in the caller's trace if the call's metadata has a traceparent. */
 export function serveInTrace<T>(call: TraceContext & { readonly method: string }, work: () => Promise<T>): Promise<T> {
   return call.traceparent === '' || !isTracing() ? work() : inSpanOf(call.method, call, work);
 }

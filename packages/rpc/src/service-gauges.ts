@@ -32,7 +32,7 @@ export function showState(metrics: Metrics, { ready, workers, failing }: Service
   });
 }
 
-/** Registers a gauge of the expiry of the gRPC certificate, if the service has a certificate. */
+/** Registers a gauge for the gRPC certificate's expiry, if the service has a certificate. */
 export function showCertificate(metrics: Metrics, { certificateEndMs }: RpcSecurity): void {
   if (!certificateEndMs) return;
   new Gauge({

@@ -174,7 +174,7 @@ describe('Without certificates', () => {
   });
 });
 
-/** Writes a copy of the file with a truncated second certificate. */
+/** Writes a file copy with a truncated second certificate. */
 function brokenOff(caFile: string): string {
   const ca = readFileSync(caFile);
   const file = `${caFile}.broken-off`;

@@ -185,7 +185,7 @@ describe('Unary calls', () => {
     await entered.promise;
     abort.abort();
     await expect(call).rejects.toBeInstanceOf(RmsError);
-    // When a second call on the same connection returns, the server has read the cancellation of the first call.
+    // When a second call on the same connection returns, the server has read the first call's cancellation.
     await client.listWorkspaces({});
     lookup.resolve();
     expect(await seen.promise).toBe(true);

@@ -20,7 +20,7 @@ function auditedMethods(services: readonly DescService[]): string[] {
   return services.flatMap(({ name, methods }) => methods.map(({ localName }) => `${name}/${localName}`)).sort();
 }
 
-/** Returns the entries of a request, in order. */
+/** Returns a request's entries, in order. */
 export async function readAudited(db: Queryable, requestId: string): Promise<Audited[]> {
   const { rows } = await db.query<{
     action: string;
@@ -48,8 +48,8 @@ export async function auditedSecrets(db: Queryable, secrets: Iterable<string>): 
 }
 
 /**
- * Returns the values of a field of a target in the order of its changes. Throws if the changes are not a chain in which
- * each begins with the value with which the previous one ended. No two changes may end with the same value.
+ * Returns a field's values in the order of its changes. Throws if the changes are not a chain:
+ * each must begin with the value at the end of the previous one. No two changes may end with the same value.
  */
 export async function auditedChain(
   db: Queryable,

@@ -14,7 +14,7 @@ const timeoutMs = 2_000;
 
 /**
  * Calls each method of the services with an empty request, and returns the results by "package.Service/Method": "ok" or
- * the code of the error.
+ * the error's code.
  */
 export async function callEachMethod(
   address: string,

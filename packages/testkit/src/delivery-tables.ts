@@ -1,13 +1,13 @@
 import type { Queryable } from '@rms/postgres/db';
 
 /**
- * What holds for the tables of the webhooks service after every transaction:
+ * Invariants of the webhooks service's tables after every transaction:
  *
  * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored, in the
  *   queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
- * - `endings`: no delivery has ended without an attempt or a reason.
- * - `positions`: the positions of a feed are 1…n.
- * - `sequences`: the sequences of a resource's events are 1…n.
+ * - `endings`: no delivery ends without an attempt or a reason.
+ * - `positions`: a feed's positions are 1…n.
+ * - `sequences`: the sequences of each resource's events are 1…n.
  */
 export type Invariant = 'deliveries' | 'endings' | 'positions' | 'sequences';
 
@@ -18,20 +18,20 @@ export interface Finding {
   readonly text: string;
 }
 
-/** A feed whose database was restored skips a multiple of this number of positions. */
+/** A feed in a restored database skips a multiple of this number of positions. */
 const epochPositions = 1_000_000;
 
 /** Bounds the findings per kind, so that a message stays readable. */
 const findingsPerKind = 5;
 
-/** SQL for the tenant of a row, as findings name it. */
+/** SQL for a row's tenant, as findings name it. */
 const tenantOf = (row: string) => `${row}.workspace_id || ' ' || ${row}.environment`;
 
-/** SQL for the ID of the delivery of an event to a webhook (docs/adr/0006). */
+/** SQL for the delivery ID of an event to a webhook (docs/adr/0006). */
 const deliveryId = (event: string, webhook: string) =>
   `'dlv_' || substr(${event}, 5, 10) || substr(md5(${event} || '/' || ${webhook}), 1, 16)`;
 
-/** The deliveries of events, without test deliveries, whose events are not in the feed. */
+/** The deliveries of events, without test deliveries: their events are not in the feed. */
 const stored = `
   stored as (
     select workspace_id, environment, id, event_id, webhook_id, 'queue' as place from webhooks.deliveries
@@ -39,7 +39,7 @@ const stored = `
     select workspace_id, environment, id, event_id, webhook_id, 'log' from webhooks.delivery_log where origin <> 'test'
   )`;
 
-/** SQL per kind of violation, each a select of the text of its findings. Rows of deleted workspaces are not read. */
+/** SQL per kind of violation, each a select of its findings' text. Rows of deleted workspaces are not read. */
 const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; readonly select: string }[] = [
   {
     invariant: 'positions',
@@ -140,13 +140,13 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
   },
 ];
 
-/** SQL for whether the workspace of a row is deleted, so that its rows are deleted in any order. */
+/** SQL for whether a row's workspace is deleted, so that its rows are deleted in any order. */
 function isDeleted(row: string): string {
   return `exists (select from webhooks.deleted_workspaces as gone where gone.workspace_id = ${row}.workspace_id)`;
 }
 
 /**
- * Returns the violations of the invariants, at most 5 of each kind. Reads all tables of the webhooks service, in one
+ * Returns the invariants' violations, at most 5 of each kind. Reads all tables of the webhooks service, in one
  * statement per kind.
  */
 export async function checkDeliveryTables(db: Queryable): Promise<Finding[]> {

@@ -6,8 +6,8 @@ import { testGlobals } from './test-globals.ts';
 import { type RunProgram, type RunServer, request } from './test-run.ts';
 
 /**
- * A server, program or right that a suite requires in addition to PostgreSQL; small-disk: the right to mount a file
- * system; ipv6: the address ::1.
+ * A server, program or permission that a suite requires in addition to PostgreSQL; small-disk: permission to mount a
+ * file system; ipv6: the address ::1.
  */
 export type Need = Exclude<RunServer, 'postgres'> | RunProgram | 'small-disk' | 'ipv6';
 

@@ -8,7 +8,7 @@ export interface LocalServices {
   readonly resources: string;
   readonly webhooks: string;
   readonly alerts: string;
-  /** Security of clients, with the token of the services. */
+  /** Security of clients, with the services' token. */
   readonly security: RpcSecurity;
 }
 

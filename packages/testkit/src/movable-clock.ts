@@ -34,9 +34,9 @@ export async function movableClock({ url }: Pick<TestDatabase, 'url'>): Promise<
 }
 
 /**
- * Runs housekeeping before, during and after a jump of the database clock by 40 days. Returns the results of `count`
+ * Runs housekeeping before, during and after a database clock jump by 40 days. Returns the results of `count`
  * after each run; they are equal if the jump deletes nothing.
- * @param setAhead the clock of the database; see {@link movableClock}
+ * @param setAhead the database's clock; see {@link movableClock}
  * @param housekeep runs every housekeeping task once
  */
 export async function countAcrossJump<T>(

@@ -49,7 +49,7 @@ export async function startReceiver({ port = 0, path = '/hook' } = {}): Promise<
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const bound = (server.address() as AddressInfo).port;
-  // A service on another machine calls a gateway URL, which forwards to the port at the start of the path.
+  // A service on another machine calls a gateway URL, which forwards to the port at the path's start.
   const gate = process.env.TEST_RECEIVERS_URL;
   return {
     url: `${gate ? `${gate}/${bound}` : `http://127.0.0.1:${bound}`}${path}`,

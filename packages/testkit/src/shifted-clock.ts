@@ -1,5 +1,5 @@
 /**
- * Sets the clock of this process: `Date` reads `byMs` more than the real time, as if the clock of the machine had been
+ * Sets the clock of this process: `Date` reads `byMs` more than the real time, as if the machine's clock had been
  * set. Timers and performance.now() do not change. Returns a function that restores the clock.
  */
 export function shiftClock(byMs: number): () => void {

@@ -17,7 +17,7 @@ export interface TestDatabase {
    */
   breaks(invariants: readonly Invariant[], reason: string): void;
   /**
-   * Drops the database. If it has the tables of the webhooks service, rejects after that if an invariant is violated
+   * Drops the database. If it has the webhooks service's tables, rejects after that if an invariant is violated
    * that no test breaks on purpose, or if all hold that a test says it breaks.
    */
   drop(): Promise<void>;
@@ -26,7 +26,7 @@ export interface TestDatabase {
 const log = { warn() {} };
 const connectTimeoutMs = 60_000;
 
-/** Creates a pool whose calls wait long for a connection, because concurrent test files use the same processors. */
+/** Creates a pool with calls that wait long for a connection, because concurrent test files use the same processors. */
 export function testPool(options: PoolOptions): Pool {
   return createPool({ connectTimeoutMs, ...options });
 }
@@ -101,7 +101,7 @@ async function makeTemplate(admin: pg.Client, server: string, template: string, 
   await admin.query(`alter database ${building} rename to ${template}`);
 }
 
-/** Connects without timeouts, because concurrent test files may delay the creation of a database. */
+/** Connects without timeouts, because concurrent test files may delay a database's creation. */
 async function asAdmin(server: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
   const admin = new pg.Client({ connectionString: server, application_name: 'testkit' });
   await admin.connect();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Servers that all test files of a run share, each with the variable that can name an existing server. */
+/** Servers that all test files of a run share, each with the variable that can select an existing server. */
 const variables = { postgres: 'TEST_DATABASE_URL', redis: 'TEST_REDIS_URL', kafka: 'TEST_KAFKA_BROKERS' } as const;
 
 export type RunServer = keyof typeof variables;
@@ -14,7 +14,7 @@ const timeoutMs = 10 * 60_000;
 const pollMs = 20;
 
 /**
- * Returns the address of a server that the test run shares. `npm test` starts it when the first test file asks for it.
+ * Returns a server's address that the test run shares. `npm test` starts it when the first test file asks for it.
  * @throws {Error} if it cannot be provided
  */
 export function testServer(server: RunServer): string {

@@ -64,7 +64,7 @@ export async function turnLoop(run: (signal: AbortSignal) => Promise<void>, turn
   }
 }
 
-/** A pool whose tables are empty: every statement returns no rows. */
+/** A pool with empty tables: every statement returns no rows. */
 export function createEmptyPool(): never {
   const client = {
     query: async () => ({ rows: [], rowCount: 0 }),

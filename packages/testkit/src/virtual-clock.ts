@@ -6,7 +6,7 @@ const real = {
   clearInterval: globalThis.clearInterval,
 };
 
-/** A clock whose timers fire one after another without waiting; the time jumps to that of each. */
+/** A clock with timers that fire one after another without waiting; the time jumps to that of each. */
 export interface VirtualClock {
   /** Fires the next timer, after everything that waits for the event loop has run. */
   next(): Promise<void>;

@@ -20,7 +20,7 @@ const rowsPerTenant = 3;
 /**
  * Inserts rows of a workspace into every table with a column workspace_id, also into tables that are added later. Only
  * columns that need a value get one.
- * @param special SQL expressions of columns ("schema.table.column"); `n` is the number of the row
+ * @param special SQL expressions of columns ("schema.table.column"); `n` is the row's number
  */
 export async function fillWorkspace(
   pool: Pool,
@@ -50,7 +50,7 @@ export async function fillWorkspace(
   }
 }
 
-/** Returns the rows of a workspace, as text, by table: every table with a column workspace_id. */
+/** Returns a workspace's rows, as text, by table: every table with a column workspace_id. */
 export async function rowsOfWorkspace(pool: Pool, workspaceId: string): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const { name } of await readTables(pool)) {

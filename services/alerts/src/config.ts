@@ -35,7 +35,7 @@ export interface AlertsConfig {
   readonly sender: Sender;
   /** undefined if no SMTP server is configured. */
   readonly smtp: Followed<SmtpConfig> | undefined;
-  /** Folder to which emails are written if there is no SMTP server. If undefined, they stay queued. */
+  /** Folder for emails if there is no SMTP server. If undefined, they stay queued. */
   readonly emailFolder: string | undefined;
   /** Interval between evaluations of a tenant's rules. */
   readonly evaluateEveryMs: number;

@@ -31,7 +31,7 @@ export interface AlertsContext {
   readonly metrics: Metrics;
   /** Identifies and authorizes RPC callers. */
   readonly security: RpcSecurity;
-  /** Clock for rule evaluation. Defaults to the clock of the database. */
+  /** Clock for rule evaluation. Defaults to the database's clock. */
   readonly now?: () => number;
 }
 

@@ -6,7 +6,7 @@ import { isLaterThan } from './impossible-times.ts';
  * instance has locked. Skips from workspace to workspace in an index that begins with workspace_id and due_at: the cost
  * is one or two index lookups per workspace with rows, however many rows it has, and $1 rows of $1 workspaces.
  *
- * A row that is due later than `longestWaitMs` from now was written while the clock of the database was ahead. It is due
+ * A row that is due later than `longestWaitMs` from now was written while the database's clock was ahead. It is due
  * immediately.
  */
 export function dueInTurns(

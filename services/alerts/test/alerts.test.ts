@@ -32,7 +32,7 @@ describe('Alerts', () => {
     reports += 1;
     return service.usage.reportUsage({ reporterId: 'test', sequence: BigInt(reports), ...parts });
   };
-  /** Creates a workspace whose owner has a unique address, so that its emails can be identified. */
+  /** Creates a workspace with an owner with a unique address, so that its emails can be identified. */
   const newOwner = (environment = Environment.LIVE) => {
     const tenant = newTenant(environment);
     const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;

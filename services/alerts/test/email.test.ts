@@ -26,7 +26,7 @@ const outgoing = {
   raw: Buffer.from('Subject: x\r\n\r\nhello\r\n'),
 };
 
-/** Starts the service with a workspace whose quota rule can send test emails. */
+/** Starts the service with a workspace with a quota rule that can send test emails. */
 async function start(options: StartOptions) {
   const service = await startAlerts(options);
   const tenant = newTenant();

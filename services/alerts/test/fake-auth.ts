@@ -20,7 +20,7 @@ import type { Auth } from '../src/context.ts';
 
 const viewer = 'viewer@example.com';
 
-/** Returns the ID of the user with this address. */
+/** Returns the user ID with this address. */
 export function userIdOf(email: string): string {
   return `usr_${email}`;
 }
@@ -28,7 +28,7 @@ export function userIdOf(email: string): string {
 /** An in-memory auth service with the methods that alerts calls. */
 export class FakeAuth implements Auth {
   unavailable = false;
-  /** Workspaces whose keys cannot be listed. */
+  /** Workspaces with keys that cannot be listed. */
   readonly failing = new Set<string>();
   readonly #workspaces = new Map<string, { name: string; owners: string[] }>();
   readonly #keys: Key[] = [];

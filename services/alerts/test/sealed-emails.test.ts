@@ -33,7 +33,7 @@ test('queued emails are re-encrypted with the current key, and are sent without 
     return { ...base, ...tenant, id, sealed: box.seal(JSON.stringify(content), emailContext({ ...tenant, id })) };
   });
   await queueEmails(database.pool, emails);
-  // The content of a sent email is erased, so it is not re-encrypted.
+  // A sent email's content is erased, so it is not re-encrypted.
   const ended = { ...base, workspaceId: '', environment: '' as const, id: 'mail_ended', sealed: Buffer.alloc(0) };
   await queueEmails(database.pool, [ended]);
   await database.pool.query(`update alerts.mails set state = 'sent', content = null where id = 'mail_ended'`);
@@ -58,7 +58,7 @@ test('queued emails are re-encrypted with the current key, and are sent without 
     await expect(rotating.secrets.reencryptSecrets({}, { context: { actor: 'user:usr_1' } })).rejects.toMatchObject({
       code: 'insufficient_role',
     });
-    // Three emails, from the start and the end of the list, suffice; sending all of them would be slow.
+    // Three emails, from the beginning and end of the list, are enough; sending all of them would be slow.
     await database.pool.query(
       `delete from alerts.mails where id not in ('mail_0', 'mail_1', 'mail_${manyEmails - 1}')`,
     );

@@ -10,7 +10,7 @@ export interface AuthConfig {
   readonly metricsAddress: MetricsAddress | undefined;
   /** Retention of the request log. */
   readonly requestLogDays: number;
-  /** Valid keys per workspace whose plan sets no limit; 0: no limit. */
+  /** Valid keys per workspace with a plan without a limit; 0: no limit. */
   readonly maxKeys: number;
   /** Members per workspace; 0: no limit. */
   readonly maxMembers: number;

@@ -2,7 +2,7 @@ import type { Environment } from '@rms/base/tenant';
 import { Counter, Gauge, Histogram, type Metrics } from '@rms/runtime/metrics';
 
 export interface AuthMetrics {
-  /** Time from the commit of a revocation, roll or update until it was effective at every gateway. */
+  /** Time from committing a revocation, roll or update until it was effective at every gateway. */
   readonly revocationSeconds: Histogram;
   /** 1 while this instance confirms the revocation markers. */
   readonly markersConfirmed: Gauge;

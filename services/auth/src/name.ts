@@ -2,7 +2,7 @@ import type { FieldViolation } from '@rms/base/errors';
 
 const nameLimit = 100;
 
-/** Validates the name of a workspace or key. The limit counts Unicode code points. */
+/** Validates a workspace or key name. The limit counts Unicode code points. */
 export function nameViolations(name: string): FieldViolation[] {
   const violations: FieldViolation[] = [];
   const length = [...name].length;

@@ -6,7 +6,7 @@ import { authenticator, newAddress, type TestAccounts, type TestUser } from './u
 export type AuditScene = ReturnType<typeof auditScene>;
 
 /**
- * Creates the objects of a test of the audit log, and remembers every secret that the service returns.
+ * Creates the objects for an audit log test, and remembers every secret that the service returns.
  * @param the returns the service
  */
 export function auditScene(the: () => TestAccounts) {
@@ -36,7 +36,7 @@ export function auditScene(the: () => TestAccounts) {
     secrets.add(token ?? '');
     return { id: invitation?.id ?? '', token: token ?? '' };
   };
-  /** Returns the token of the email to an address. */
+  /** Returns the email's token to an address. */
   const tokenTo = async (email: string) => {
     const sent = (await the().takeEmails()).find(({ to }) => to === email)?.content.value;
     if (!sent || !('token' in sent)) throw new Error('no link');

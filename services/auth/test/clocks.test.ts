@@ -23,7 +23,7 @@ describe.each([
   afterEach(() => restore());
   afterAll(() => accounts?.stop());
 
-  /** Returns the time until the links of a table expire, in hours. */
+  /** Returns the time until a table's links expire, in hours. */
   const hoursLeft = async (table: string) => {
     const { rows } = await accounts.db.query<{ hours: number }>(
       `select round(extract(epoch from expires_at - now()) / 3600)::float8 as hours from auth.${table}`,
@@ -41,7 +41,7 @@ describe.each([
     expect(await hoursLeft('password_resets')).toEqual([1]);
     expect(await hoursLeft('email_changes')).toEqual([24]);
     expect(await hoursLeft('invitations')).toEqual([7 * 24]);
-    // All emails, among them the notice of the requested change, are sent before they expire.
+    // All emails, among them the requested change's notice, are sent before they expire.
     const emails = await accounts.takeEmails();
     expect(emails).toHaveLength(4);
     const { rows } = await accounts.db.query<{ now: Date }>('select now()');

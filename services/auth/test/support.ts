@@ -80,10 +80,10 @@ export function createTestLimiter() {
   };
 }
 
-/** Cost of password hashes in tests; hasher.test.ts tests the cost of the service. */
+/** Cost of password hashes in tests; hasher.test.ts tests the service's cost. */
 export const cheapCost = { memoryKib: 64, passes: 1, parallelism: 1 };
 
-/** Returns an encryption key that differs for each `byte`. */
+/** Returns an encryption key that differs per `byte`. */
 export const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
 /** Starts the auth service on a PostgreSQL database. Records its markers and log lines. */
@@ -133,7 +133,7 @@ export async function startAuth(
     requests,
     audit,
     limiter,
-    /** Returns the IDs of the keys whose markers were set. */
+    /** Returns the IDs of keys with set markers. */
     marked: () => limiter.marked.map(({ keyId }) => keyId),
     /** Returns the number of pending markers. */
     async pendingMarkers() {

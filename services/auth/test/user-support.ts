@@ -23,12 +23,12 @@ export interface TestUser {
   readonly workspaceId: string;
 }
 
-/** Returns the context of a call that a signed-in user makes through the dashboard. */
+/** Returns the context for a call that a signed-in user makes through the dashboard. */
 export function as({ id }: Pick<TestUser, 'id'>, clientAddress = '192.0.2.7') {
   return { context: { actor: `user:${id}`, clientAddress, requestId: 'req-people' } };
 }
 
-/** Returns the context of a call by a client that has not signed in. */
+/** Returns the context for a call by a client that has not signed in. */
 export function from(clientAddress: string) {
   return { context: { clientAddress, requestId: 'req-people' } };
 }
@@ -71,7 +71,7 @@ export async function startAccounts(options: Parameters<typeof startAuth>[0] = {
       return emailRequests;
     },
     /**
-     * Returns the entries of a workspace's audit log, oldest first, with their details and the values of the changed
+     * Returns a workspace's audit log entries, oldest first, with their details and values of the changed
      * fields: the new ones, or the last ones of a deleted object.
      */
     async audited(workspaceId: string, action = 'user.') {

@@ -148,7 +148,7 @@ export function createApp(parts: AppParts): RequestListener {
     return { budget: bodies, owners: [networkOf(clientAddress), ...(principal ? [principal.workspaceId] : [])] };
   }
 
-  /** Serves an endpoint of the API to a user whose role has its permission. */
+  /** Serves an endpoint of the API to a user with a role with its permission. */
   function serveApi(endpoint: ApiEndpoint, caller: ApiCaller, request: Request, response: PageResponse) {
     const { tenant, role, context, userId } = caller;
     const admitted: Admitted = {

@@ -25,7 +25,7 @@ export interface OidcConfig {
 export interface DashboardConfig {
   readonly host: string;
   readonly port: number;
-  /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the host of the request. */
+  /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the request's host. */
   readonly publicUrl: string | undefined;
   /** Base URLs of the REST API, for examples in pages. */
   readonly apiUrls: { readonly live: string; readonly sandbox: string };
@@ -46,7 +46,7 @@ export interface DashboardConfig {
     readonly webhookHttp: boolean;
     /** Whether webhooks may call networks that are not public. */
     readonly webhookPrivateNetworks: boolean;
-    /** Time without a successful delivery after which a webhook is disabled. 0: never. */
+    /** Time without a successful delivery until a webhook is disabled. 0: never. */
     readonly webhookDisableAfterHours: number;
     readonly deliveryLogDays: number;
     readonly requestLogDays: number;
@@ -62,7 +62,7 @@ export interface DashboardConfig {
   /** Per client address, except trusted proxies. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
   readonly maxHeadersKib: number;
-  /** Time after which idle connections are closed. */
+  /** Idle time until connections are closed. */
   readonly keepAliveMs: number;
   /** Undefined: metrics are not served. */
   readonly metricsAddress: MetricsAddress | undefined;

@@ -61,7 +61,7 @@ export function createDashboardMetrics(metrics: Metrics): DashboardMetrics {
         const { method } = request;
         const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
         calls.inc({ route: path, method, status });
-        // The duration of a stream depends on the viewer.
+        // A stream's duration depends on the viewer.
         if (response.getHeader('Content-Type') === eventStreamType) return;
         durations.observe({ route: path, method }, (performance.now() - response.locals.startedAtMs) / 1000);
       });

@@ -57,7 +57,7 @@ const isChange = ({ method }: Endpoint) => method !== 'get';
 const isOpen = ({ access }: Endpoint) => access === 'open';
 const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'account';
 
-/** IDs by the beginning of the path. */
+/** IDs by the path's beginning. */
 const ids: readonly (readonly [string, string])[] = [
   ['/alerts', 'quota'],
   ['/deliveries', newId('dlv')],

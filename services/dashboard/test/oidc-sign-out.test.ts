@@ -30,7 +30,7 @@ function newBrowser(at: TestDashboard) {
   return {
     send,
     start,
-    /** Signs in at the provider. Returns the page to which the browser is redirected. */
+    /** Signs in at the provider. Returns the page that the browser is redirected to. */
     async signIn(query = '') {
       const requested = await start(query);
       oidc.claims = { email: 'person@example.com', email_verified: true, nonce: requested.get('nonce') };

@@ -26,7 +26,7 @@ interface Behavior {
   claims: Record<string, unknown>;
   /** Whether the ID token contains an email address. */
   hasEmail: boolean;
-  /** Algorithm of the signature of the ID token. */
+  /** Algorithm of the ID token's signature. */
   algorithm: Algorithm;
   /** Number of times that the provider has replaced its keys. */
   keyGeneration: number;
@@ -46,7 +46,7 @@ interface Behavior {
   metadata: Record<string, unknown>;
 }
 
-/** A sign-in that has started: the redirect URL, and the cookie of the browser. */
+/** A sign-in that has started: the redirect URL, and the browser's cookie. */
 interface Visit {
   readonly url: URL;
   readonly cookie: string;
@@ -71,7 +71,7 @@ export interface OidcScene extends Behavior {
   begin(next?: string, before?: string, at?: TestDashboard): Promise<Visit>;
   /** Returns from the provider to the dashboard. */
   followCallback(visit: Visit, changes?: Record<string, string>, at?: TestDashboard): Promise<globalThis.Response>;
-  /** Signs in; returns the identity that auth was asked about, and the reason of a failure. */
+  /** Signs in; returns the identity that auth was asked about, and a failure's reason. */
   identify(at?: TestDashboard): Promise<{ identity: Record<string, unknown>; reason: string | null }>;
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ afterAll(() => dashboard.stop());
 const built = join(import.meta.dirname, '..', 'dist', 'web');
 const firstPageLimitBytes = 200_000;
 const get = (path: string, headers: Record<string, string> = {}) => fetch(dashboard.url + path, { headers });
-/** Reads the body as well, because the connection of a large unread body stays open. */
+/** Reads the body as well, because a large unread body's connection stays open. */
 const getAll = async (path: string, headers: Record<string, string>) => {
   const response = await get(path, headers);
   await response.arrayBuffer();

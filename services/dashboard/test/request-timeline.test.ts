@@ -17,7 +17,7 @@ const entry = (id: string, action: string) =>
 const requestId = newId('req');
 const targetId = newId('dlv');
 
-/** Answers with a request, its delivery, its change, and a redelivery. */
+/** Responds with a request, its delivery, its change, and a redelivery. */
 const known = {
   listRequests: () => ({
     requests: [

@@ -21,7 +21,7 @@ export interface Recorded {
   readonly options: unknown;
 }
 
-/** Dashboard with fake services that record their calls and know one user, whose password is `right password`. */
+/** Dashboard with fake services that record their calls and know one user with the password `right password`. */
 export interface TestDashboard {
   readonly service: DashboardService;
   readonly url: string;

@@ -30,7 +30,7 @@ export default defineConfig({
   server: {
     port: Number(process.env.DEV_PORT || 5173),
     strictPort: true,
-    // Keeps the browser's Host, which the check of the origin compares with the Origin header.
+    // Keeps the browser's Host, which the origin check compares with the Origin header.
     proxy: { '/api': { target: `http://127.0.0.1:${process.env.DASHBOARD_PORT || 8090}`, changeOrigin: false } },
   },
   logLevel: 'warn',

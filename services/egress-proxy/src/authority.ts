@@ -1,7 +1,7 @@
 import { hostOf, type Target } from '@rms/net/dial';
 
 /**
- * Parses the target of a CONNECT request; returns undefined if it is invalid. The host is normalized as in a URL, so
+ * Parses a CONNECT request's target; returns undefined if it is invalid. The host is normalized as in a URL, so
  * that the guard sees the same text for every spelling.
  */
 export function parseAuthority(text: string | undefined): Target | undefined {

@@ -19,7 +19,7 @@ export interface EgressProxyConfig {
 }
 
 export interface TunnelLimits {
-  /** Timeout for receiving the head of a request. */
+  /** Timeout for receiving a request's head. */
   readonly headMs: number;
   /**
    * Timeout for resolving and connecting. It is shorter than the timeout in the webhooks service, so that the service
@@ -42,7 +42,7 @@ export const tunnelLimits: TunnelLimits = {
   drainMs: 12_000,
 };
 
-/** Interval at which a file with the credentials is read again. */
+/** How often a file with the credentials is read again. */
 const refreshMs = 5_000;
 
 export function readEgressProxyConfig(settings: Settings): EgressProxyConfig {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * Creates a check of the Proxy-Authorization header (Basic, RFC 7617). It compares in constant time.
+ * Creates a check for the Proxy-Authorization header (Basic, RFC 7617). It compares in constant time.
  * @param credentials returns "user:password"; if undefined, every caller is authorized
  */
 export function createCredentialCheck(

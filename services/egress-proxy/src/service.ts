@@ -27,7 +27,7 @@ const headLimitBytes = 8 * 1024;
 
 /**
  * Creates a forward proxy that accepts only CONNECT and applies the webhook egress rules to every address that it
- * dials. It is meant for networks in which only this proxy may open outbound connections. The tunneled traffic is TLS
+ * dials. It is meant for networks where only this proxy may open outbound connections. The tunneled traffic is TLS
  * with the endpoint, which the proxy cannot read.
  */
 export function createEgressProxy(
@@ -45,7 +45,7 @@ export function createEgressProxy(
   let stopping: Promise<void> | undefined;
 
   const handle = async ({ url, headers }: IncomingMessage, client: Socket, head: Buffer) => {
-    // If the caller disconnects in the meantime, the first write to its socket fails.
+    // If the caller disconnects before that, the first write to its socket fails.
     client.on('error', () => {});
     if (!authorized(headers['proxy-authorization'])) {
       count('unauthorized');

@@ -13,7 +13,9 @@ export interface GatewayConfig {
   /** Base URL of links. If undefined, the request's own host is used. */
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
-  /** URL of the published error catalog, to which `doc_url` of errors links. If undefined, errors have no `doc_url`. */
+  /**
+   * URL of the published error catalog that the `doc_url` of errors links to. If undefined, errors have no `doc_url`.
+   */
   readonly errorCatalogUrl: string | undefined;
   readonly trustedProxies: CidrList;
   /** Whether a request continues the trace in its `traceparent` header. */
@@ -25,9 +27,9 @@ export interface GatewayConfig {
   /** Per client address, except trusted proxies. 0: no limit. */
   readonly maxConnectionsPerAddress: number;
   readonly maxHeadersKib: number;
-  /** Time after which idle connections are closed. */
+  /** Idle time until connections are closed. */
   readonly keepAliveMs: number;
-  /** Defaults for workspaces whose plan sets none. */
+  /** Defaults for workspaces with a plan that sets none. */
   readonly limits: Limits;
   /** Failed authentications per client network and minute, for error messages. The limiter enforces the limit. */
   readonly authFailureLimit: number;

@@ -8,7 +8,7 @@ export abstract class PeriodicReport {
     this.#everyMs = everyMs;
   }
 
-  /** Reports everything collected. Must not reject, and must keep what a later report is to contain. */
+  /** Reports everything collected. Must not reject, and must keep the contents of a later report. */
   protected abstract report(): Promise<void>;
 
   start(): void {

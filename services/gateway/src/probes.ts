@@ -21,7 +21,7 @@ export interface Readiness {
 
 /**
  * Creates the probes. The gateway is ready while auth is reachable. It stays ready while resources, webhooks or Redis
- * is unavailable: the rest of the API works, and affected requests get 503. Concurrent probes share their health calls.
+ * is unavailable: the other endpoints work, and affected requests get 503. Concurrent probes share their health calls.
  */
 export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' | 'limiter'>): Probes {
   const names = ['auth', 'resources', 'webhooks'] as const;

@@ -82,7 +82,7 @@ describe('The client address', () => {
     ['10.0.0.1', 'for=192.0.2.1, for="_hidden:_port"', '10.0.0.1', noAddress],
     ['10.0.0.1', 'for=192.0.2.1;for=192.0.2.2', '10.0.0.1', noAddress],
     ['10.0.0.1', 'for=192.0.2.1, nonsense', '10.0.0.1', noAddress],
-    // A client cannot swallow the entry of a proxy.
+    // A client cannot swallow a proxy's entry.
     ['10.0.0.1', 'for=", for=192.0.2.1', '192.0.2.1', noProxy],
     ['10.0.0.1', 'for="\\", for=192.0.2.1;proto=https', '192.0.2.1', noProxy],
     ['10.0.0.1', 'for="x\\", for="192.0.2.1"', '192.0.2.1', noProxy],

@@ -26,7 +26,7 @@ describe('error.doc_url', () => {
     expect(malformed.body.error.doc_url).toBe(`${catalog}#invalid_request`);
   });
 
-  test('is absent from the errors of the specification, which have exactly code, message and status', async () => {
+  test('is absent from 401, 403 and 429, which have exactly code, message and status', async () => {
     const reader = api.auth.newKey('read').value;
     const outside = api.auth.newKey('read', { allowedIps: ['192.0.2.1/32'] }).value;
     const responses = [

@@ -12,7 +12,7 @@ describe('GET /v1/events', () => {
 
   const get = (query = '') => api.send('GET', `/v1/events${query}`, { key });
   const fill = (count: number) => Array.from({ length: count }, (_, i) => api.events.add(`event ${i + 1}`));
-  /** Returns the parts of a page that a reader uses: sequences, page number, and the `after` values of the links. */
+  /** Returns those parts in a page that a reader uses: sequences, page number, and the `after` values of the links. */
   const pageOf = async (query: string) => {
     const { data, meta, links } = (await get(query)).body;
     const afterOf = (url: string | null) => (url === null ? null : Number(new URL(url).searchParams.get('after')));

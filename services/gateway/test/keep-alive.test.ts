@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { startGateway } from './support/start-gateway.ts';
 
-/** Returns the time in seconds after which the server closes idle connections, according to its response. */
+/** Returns the server's time limit in seconds for idle connections, according to its response. */
 async function announced(url: string): Promise<number> {
   const agent = new Agent({ keepAlive: true });
   try {

@@ -9,7 +9,7 @@ function shapeOf(schema: z.ZodType): Shape | undefined {
   return schema instanceof z.ZodObject ? (schema.shape as Shape) : undefined;
 }
 
-/** Paths of the properties that are null in some responses and that the body of the request has. */
+/** Paths of the properties that are null in some responses and that the request's body has. */
 function nullPaths(shown: Shape, input: Shape, prefix: readonly string[] = []): string[][] {
   return Object.entries(shown).flatMap(([name, schema]) => {
     const given = input[name];

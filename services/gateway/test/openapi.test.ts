@@ -52,7 +52,7 @@ describe('The OpenAPI document', () => {
     expect({ totals, problems }).toEqual({ totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] });
   });
 
-  test('has the endpoints of the specification, each with its scope and its errors', () => {
+  test('has these endpoints, each with its scope and its errors', () => {
     const { paths } = openApiDocument() as { paths: Record<string, Record<string, { responses: object }>> };
     const operations = Object.entries(paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method} ${path}`),
@@ -144,7 +144,7 @@ describe('The OpenAPI document', () => {
       const { example } = schema.meta() ?? {};
       expect([type, schema.parse(example)]).toEqual([type, example]);
       expect(example).toMatchObject({ type });
-      // The schema of one type does not allow events of another one.
+      // A type's schema does not allow events of another one.
       for (const other of eventTypes) {
         expect([type, other, envelopeOf(other).safeParse(example).success]).toEqual([type, other, type === other]);
       }
@@ -171,7 +171,7 @@ describe('The OpenAPI document', () => {
     const { components } = openApiDocument() as { components: { schemas: object } };
     const names = Object.keys(components.schemas);
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
-    // Generators for Go create a constructor New<name> and a type Nullable<name> for each schema.
+    // Generators for Go create a constructor New<name> and a type Nullable<name> per schema.
     const reserved = names.flatMap((name) => [`New${name}`, `Nullable${name}`]);
     expect(names.filter((name) => reserved.includes(name))).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { waitUntil } from '@rms/testkit';
 import { Principals } from '../src/checks/principals.ts';
 
-/** Creates Principals with an auth client whose responses the test releases one by one. */
+/** Creates Principals with an auth client with responses that the test releases one by one. */
 function heldPrincipals({ expireTime, nowMs = Date.now }: { expireTime?: Timestamp; nowMs?: () => number } = {}) {
   const held: ((verdict: KeyVerdict) => void)[] = [];
   const principal = { workspaceId: 'ws', environment: Environment.LIVE, keyId: 'key', scope: Scope.READ };

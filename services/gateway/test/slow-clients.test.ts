@@ -214,7 +214,7 @@ describe('Slow and greedy connections', () => {
       };
       const { client } = await open(handle, { times: { ...times, headersMs: 60_000, requestMs: 60_000 } });
       return {
-        /** Sends a part of a body. Resolves when the server has read it. */
+        /** Sends part of a body. Resolves when the server has read it. */
         async send(bytes: number, { address = '127.0.0.1', owners }: { address?: string; owners?: string } = {}) {
           const { socket, text } = client(address);
           const before = received;

@@ -6,7 +6,7 @@ type Total = Record<
   number
 >;
 
-/** Returns the sums of a workspace's reported counts. */
+/** Returns the sums over a workspace's reported counts. */
 function totalOf({ usage }: TestGateway, workspaceId: string): Total {
   const total: Total = {
     requests: 0,

@@ -12,7 +12,7 @@ export interface ResourcesContext {
   readonly bus: EventBus;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Authenticates the callers of the RPCs. */
+  /** Authenticates RPC callers. */
   readonly security: RpcSecurity;
 }
 

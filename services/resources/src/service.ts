@@ -69,7 +69,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
       }),
     ],
     workers: [relay, createHousekeeping({ pool, log, metrics: context.metrics })],
-    // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
+    // Does not check the bus: during a broker outage, writes continue and their events are queued in the outbox.
     checks: {
       async database() {
         await checkPrimary(pool);

@@ -16,7 +16,7 @@ export interface WebhooksContext {
   readonly usage: Pick<RpcClient<typeof UsageService>, 'reportUsage' | 'close'> | undefined;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Authenticates the callers of the RPCs. */
+  /** Authenticates RPC callers. */
   readonly security: RpcSecurity;
 }
 

@@ -84,7 +84,7 @@ function createScheduleRepair(pool: Pool): (signal: AbortSignal) => Promise<void
 /**
  * Ends the queued deliveries that have reached the retention. They fail a day before their log partition is dropped, so
  * that the reason can be read. Deliveries that are still queued when the partition is due to be dropped are deleted.
- * Tenants take turns.
+ * Tenants are served round-robin.
  */
 async function endExpired({ pool, log, retentionDays, reportRejected }: HousekeepingParts, signal: AbortSignal) {
   const keptDays = logPartitions.keptDays(retentionDays);

@@ -59,7 +59,7 @@ export function showDeadLetters(metrics: Metrics, pool: Pool): void {
   );
 }
 
-/** Registers a gauge of the consumer lag of all instances' fan-out, by partition. */
+/** Registers a gauge for the consumer lag of all instances' fan-out, by partition. */
 export function showConsumerLag(metrics: Metrics, bus: EventBus, { topic, group }: { topic: string; group: string }) {
   const gauge = gatherGauges({ metrics, source: 'bus', read: () => bus.lag(topic, group), freshMs: 10_000 });
   gauge(

@@ -26,7 +26,7 @@ describe('the check of the delivery tables', () => {
   });
 
   const idOf = (index: number) => events[index]?.id ?? '';
-  /** Runs a statement whose parameters are the IDs of the events, and checks the tables. */
+  /** Runs a statement with the event IDs as parameters, and checks the tables. */
   const findingsAfter = async (statement: string): Promise<readonly Finding[]> => {
     const given = [1, 2, 3].filter((n) => statement.includes(`$${n}`));
     const renumbered = given.reduce((text, n, i) => text.replaceAll(`$${n}`, `$${i + 1}`), statement);

@@ -164,7 +164,7 @@ describe('housekeeping', () => {
       return rows.map(({ webhook_id }) => webhook_id);
     };
     await waitUntil(async () => (await ids()).length === 2, { what: 'the schedules without deliveries to be removed' });
-    // A webhook with deliveries is removed a minute after they have ended.
+    // A webhook with deliveries is removed a minute after they end.
     expect((await ids()).sort()).toEqual([own, kept].sort());
     const queued = async () => (await database.pool.query('select from webhooks.deliveries')).rowCount;
     await waitUntil(async () => (await queued()) === 0, { what: 'the deliveries to end' });

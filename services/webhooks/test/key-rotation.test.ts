@@ -202,7 +202,7 @@ describe('a rotation of the encryption key', () => {
   });
 });
 
-/** Encrypts in the first format, whose context is a single text. */
+/** Encrypts in the first format, with a single text as context. */
 function sealInFirstFormat(key: Buffer, plain: string, context: string): Buffer {
   const iv = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));

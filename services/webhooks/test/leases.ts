@@ -18,7 +18,7 @@ import { defaultRateLimit } from '../src/webhook/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/webhook/retry-policy.ts';
 import { type newEvent, type Tenant, toRecord } from './support.ts';
 
-/** The part of the only running instance. */
+/** The only running instance's part. */
 export const alone = { rank: 0, count: 1 };
 
 /** The capacity of an instance without attempts in flight. */
@@ -48,7 +48,7 @@ export function stepsOn(pool: Pool) {
   };
   const stored = (events: readonly ReturnType<typeof newEvent>[], freeCapacity: Capacity) =>
     fanOut(pool, events.map(arrivalOf), { freeCapacity, defer: false });
-  /** Deletes the webhooks of all tenants, and what is queued for them. */
+  /** Deletes the webhooks of all tenants, and their queue. */
   const clear = () =>
     pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints');
   return {
@@ -105,7 +105,7 @@ export function stepsOn(pool: Pool) {
 
 export type Steps = ReturnType<typeof stepsOn>;
 
-/** Returns an attempt of a job with a response of the given status. */
+/** Returns a job's attempt with a response with the given status. */
 export function responded(job: DeliveryJob | undefined, statusCode: number): Recording {
   if (!job) throw new Error('nothing was leased');
   const result: AttemptResult = {

@@ -43,7 +43,7 @@ describe('a database of the previous release', () => {
     );
     return id;
   };
-  /** Inserts an event from `daysAgo` days ago, with one delivery whose attempts got these status codes. */
+  /** Inserts an event from `daysAgo` days ago, with one delivery with attempts that got these status codes. */
   const insertDelivery = async (
     tenant: Tenant,
     webhookId: string,

@@ -103,7 +103,7 @@ export async function startWebhooks(
     deliveries
       .listDeliveries({ ...tenant, pageSize: 1_000, withAttempts: true, ...filter })
       .then((page) => page.deliveries);
-  /** Waits until a tenant has at least `count` deliveries and all of them have ended. Returns the log. */
+  /** Waits until a tenant has at least `count` deliveries and all of them end. Returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
@@ -162,7 +162,7 @@ export function toRecord(event: ReturnType<typeof newEvent>): BusRecord {
 /** Sequences of the latest events of resources, by tenant and ID. */
 const sequences = new Map<string, bigint>();
 
-/** Makes an event of a tenant like the resources service. The events of a resource are numbered in the order of the calls. */
+/** Makes an event of a tenant like the resources service. A resource's events are numbered in the calls' order. */
 export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thing', resourceId = newId('res')) {
   const resource = `${tenant.workspaceId} ${tenant.environment} ${resourceId}`;
   const sequence = (sequences.get(resource) ?? 0n) + 1n;

@@ -14,7 +14,7 @@ export async function wholeLog({ deliveries }: Webhooks, tenant: Tenant): Promis
   return all;
 }
 
-/** Waits until `count` deliveries of a tenant have ended. Returns them. */
+/** Waits until `count` deliveries of a tenant end. Returns them. */
 export function wholeLogOf(rms: Webhooks, tenant: Tenant, count: number, timeoutMs = 120_000): Promise<Delivery[]> {
   const ended = ({ status }: Delivery) => status === DeliveryStatus.DELIVERED || status === DeliveryStatus.FAILED;
   return waitUntil(

@@ -27,7 +27,7 @@ export const openSettings = {
   WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
 };
 
-/** A part of the suites, and the operations of the OpenAPI document that it exercises. */
+/** Part of the suites, and the OpenAPI operations that it exercises. */
 export interface Part {
   readonly suites: readonly ((target: () => Target) => void)[];
   /** @param operation "METHOD template" */

@@ -49,7 +49,7 @@ export function deliveryOperationsSuite(target: () => Target): void {
         },
         { what: `${count} deliveries with the status ${status}` },
       );
-    /** Creates an event whose first attempt fails, and whose retry is due in a minute. */
+    /** Creates an event with a failing first attempt, and a retry that is due in a minute. */
     const retrying = async () => {
       receiver.respondWith(500);
       await emit();

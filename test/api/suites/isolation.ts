@@ -100,7 +100,7 @@ export function isolationSuite(target: () => Target): void {
         expect([who, id === own.id && environment === own.environment]).toEqual([who, false]);
         for (const query of [`target_id=${webhook.id}`, 'action=webhook.', `target_id=${own.id}`]) {
           const { data } = (await outsider.get<Page<AuditEntry>>(`/v1/audit_log?${query}`)).body;
-          // The creation of the workspace concerns both of its environments.
+          // The workspace's creation concerns both of its environments.
           const foreign = data.filter((entry) => entry.environment === 'live' || id !== own.id);
           expect([who, query, foreign]).toEqual([who, query, []]);
         }

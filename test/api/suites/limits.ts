@@ -122,7 +122,7 @@ export function limitsSuite(target: () => Target): void {
       await expectTaken({ name: text, metadata: { [`k ${text}`]: `v ${text}` } });
     });
 
-    test('a field that is not in the specification is rejected', async () => {
+    test('a field that the API does not define is rejected', async () => {
       await expectRefused('color', { color: 'red' });
       await expectRefused('id', { id: 'res_mine' });
       await expectRefused('created_at', { created_at: '2020-01-01T00:00:00Z' });

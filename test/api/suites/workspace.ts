@@ -64,7 +64,7 @@ export function workspaceSuite(target: () => Target): void {
       const revoked = await audited.delete(`/v1/api_keys/${id}`, { headers: { 'x-request-id': 'revoke-itself' } });
       expect(revoked.status).toBe(204);
       const found = await entries(`actor=key:${id}`);
-      // Entries of one transaction have no order.
+      // Entries in the same transaction have no order.
       expect(found.map(({ action }) => action).sort()).toEqual([
         'key.created',
         'key.revoked',
@@ -92,7 +92,7 @@ export function workspaceSuite(target: () => Target): void {
         before: '[secret]',
         after: '[secret]',
       });
-      // Names are those at the time of the entry.
+      // Names are as of the action.
       const namesOf = (action: string) => {
         const entry = found.find((one) => one.action === action);
         return [entry?.actor_name, entry?.target_name];

@@ -83,7 +83,7 @@ const brokenJson = fc.string({ maxLength: 60 }).filter((raw) => {
   }
 });
 
-/** Generates requests that the specification forbids, each for at least one reason. */
+/** Generates requests that the API forbids, each for at least one reason. */
 function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<WrongRequest> {
   const resource = `/v1/resources/${resourceId}`;
   const webhook = `/v1/webhooks/${webhookId}`;
@@ -126,7 +126,7 @@ export function wrongRequestsSuite(target: () => Target): void {
       client = await (await newAccount(target())).client('live', 'admin');
       const created = await client.post<One<Resource>>('/v1/resources', { name: 'Stays', metadata: { a: '1' } });
       resource = expectStatus(created, 201).body.data;
-      // No test deletes a resource: an attempt would change the health of the webhook.
+      // No test deletes a resource: an attempt would change the webhook's health.
       const subscription = { url: 'https://example.com/hook', events: ['resource.deleted'] };
       webhook = expectStatus(await client.post<One<Webhook>>('/v1/webhooks', subscription), 201).body.data;
     });

@@ -1,4 +1,4 @@
-/** Types of the specification, as seen by a client of the API. */
+/** Types of the API, as seen by an API client. */
 export interface Resource {
   id: string;
   type: 'resource';

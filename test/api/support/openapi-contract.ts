@@ -83,7 +83,7 @@ export function createContract(document: OpenApiDocument): Contract {
   }));
 
   /**
-   * Returns the pointer to the schema of a response, "none" if it has no body, or undefined if it is not documented.
+   * Returns the pointer to a response's schema, "none" if it has no body, or undefined if it is not documented.
    */
   const schemaOf = (template: string, method: string, status: number): string | undefined => {
     const operation = document.paths[template]?.[method];

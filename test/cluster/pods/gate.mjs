@@ -1,4 +1,4 @@
-// Runs in a pod, from a ConfigMap, on the image of the service; uses only Node. Webhooks call it on port 9000, and
+// Runs in a pod, from a ConfigMap, on the service's image; uses only Node. Webhooks call it on port 9000, and
 // traces are sent to it on port 4318:
 // - /sinks/NAME: counts the request and verifies its signature; handles thousands of deliveries.
 // - /PORT/PATH: holds the request until a receiver on that port of the test machine has responded.

@@ -140,7 +140,7 @@ function storeTargets({ databaseUrl, redisUrl, kafkaBrokers }: Stores): [string,
   ];
 }
 
-/** Returns a pod in the namespace of the release that listens on port 9000. */
+/** Returns a pod in the release's namespace that listens on port 9000. */
 function visitor({ release }: Stage, name: string, image: string): object {
   const { labels } = visitors[name as keyof typeof visitors];
   const isJob = 'app.kubernetes.io/component' in labels;

@@ -13,7 +13,7 @@ Promise.all(targets.map((target) => new Promise((resolve) => {
   socket.on('connect', () => end('connected')).on('error', (error) => end(error.code));
 }))).then((answers) => console.log(JSON.stringify(answers)));`;
 
-/** Returns the names of the targets ("host:port") that a pod can connect to, tested from inside the pod. */
+/** Returns the names of targets ("host:port") that a pod can connect to, tested from inside the pod. */
 export async function reachedFrom(
   kubernetes: Kubernetes,
   pod: string,

@@ -8,7 +8,7 @@ export interface PortForward {
   stop(): Promise<void>;
 }
 
-/** Forwards a local port to a port of a pod, even if it listens only on the pod's loopback interface. */
+/** Forwards a local port to a pod port, even if it listens only on the pod's loopback interface. */
 export async function forwardPort(namespace: string, target: string, port: number): Promise<PortForward> {
   const child = spawn('kubectl', ['--namespace', namespace, 'port-forward', target, `:${port}`], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -84,7 +84,7 @@ export async function setStage(env = process.env): Promise<StagedRelease> {
   }
 }
 
-/** Prints the state of the namespace after a failed installation. */
+/** Prints the namespace's state after a failed installation. */
 async function describeFailure({ kubernetes }: Release): Promise<void> {
   for (const args of [
     ['get', 'pods,jobs', '--output', 'wide'],

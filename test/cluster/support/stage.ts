@@ -5,13 +5,13 @@ import type { Release } from './release.ts';
 import type { Stores } from './stores.ts';
 import type { Tools } from './tools.ts';
 
-/** The environment of the suites: one release, installed once. */
+/** The suites' environment: one release, installed once. */
 export interface Stage {
   readonly release: Release;
   readonly tools: Tools;
   readonly ingress: Ingress;
   readonly stores: Stores;
-  /** Receives the spans of the release, until an upgrade disables tracing. */
+  /** Receives the release's spans, until an upgrade disables tracing. */
   readonly collector: OtlpCollector;
   /** Image of the release; it contains Node. */
   readonly image: string;

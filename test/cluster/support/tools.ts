@@ -20,7 +20,7 @@ export interface Tools {
   readonly gateAddress: string;
   /** Base URL of the tests' receivers; the value of TEST_RECEIVERS_URL. */
   readonly receiversUrl: string;
-  /** Returns the URL to which pods send traces for a collector of the tests. */
+  /** Returns the URL that pods send traces to, for a test collector. */
   tracesUrl(collector: OtlpCollector): string;
   /** Creates a sink that counts deliveries signed with this secret. */
   openSink(name: string, secret: string): Promise<void>;

@@ -5,7 +5,7 @@ import type { Environment, One, Page, Resource, Webhook } from '../../api/suppor
 import type { Stage } from './stage.ts';
 import { type Created, startTraffic, type Traffic, type TrafficOptions } from './traffic.ts';
 
-/** Traffic in both environments of a new workspace, whose events go to sinks in the cluster. */
+/** Traffic in both environments of a new workspace, with events that go to sinks in the cluster. */
 export interface WatchedLoad {
   start(options: Pick<TrafficOptions, 'keptConnections' | 'newConnections' | 'retries'>): Traffic;
   /** Waits until each of these resources is listed and its event has arrived with a valid signature. */

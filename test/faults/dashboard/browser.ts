@@ -16,7 +16,7 @@ export interface BrowserResponse {
   readonly headers: Headers;
 }
 
-/** An HTTP client that sends the headers of a browser, with an optional session. */
+/** An HTTP client that sends a browser's headers, with an optional session. */
 export interface HttpBrowser {
   /** "name=value" of its session. */
   readonly cookie: string;

@@ -142,7 +142,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /unfinished-deliveries': tenant(nothing),
   'GET /alerts/rules': tenant(nothing),
   'PATCH /alerts/rules/{id}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
-  // Its email goes to the owners of the workspace, who are the same for both environments.
+  // Its email goes to the workspace's owners, who are the same for both environments.
   'POST /alerts/rules/{id}/test': workspace(() => ({ id: 'quota' })),
   'GET /alerts/incidents': tenant(nothing),
   // Emails of both environments.

@@ -49,7 +49,7 @@ export function forgerySuite(given: () => World): void {
           // The response neither starts nor ends a session.
           expect(response.headers.getSetCookie()).toEqual([]);
         }
-        // A form that an attacker injects into a page of the dashboard cannot send JSON, so its request is rejected.
+        // A form that an attacker injects into a dashboard page cannot send JSON, so its request is rejected.
         if (!call(world.named).body) continue;
         for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {
           const headers = { 'Content-Type': type };

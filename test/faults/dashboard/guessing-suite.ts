@@ -31,7 +31,7 @@ export function guessingSuite(given: () => World): void {
     world.anonymous.send('POST', '/api/sign-in', { body: { email, password }, headers });
   const count = (responses: readonly BrowserResponse[], status: number) =>
     responses.filter((one) => one.status === status).length;
-  /** Returns the parts of a response that a browser sees, except those that differ in every response. */
+  /** Returns the response parts that a browser sees, except those that differ in every response. */
   const formOf = ({ status, text, headers }: BrowserResponse) => ({
     status,
     text: text.replace(/req_\w+/, 'req').replace(/(retry_after_seconds":|Try again in )\d+/g, '$1'),
@@ -131,7 +131,7 @@ export function guessingSuite(given: () => World): void {
         statuses.push((await secondStep(await firstStep(), code)).status);
       }
       expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-      // Meanwhile a correct code is also rejected, with a clear error, and starts no session.
+      // Until then, a correct code is also rejected, with a clear error, and starts no session.
       const held = await secondStep(await firstStep(), recoveryCodes[0] ?? '');
       expect([held.status, sessionOf(held)]).toEqual([429, '']);
     });

@@ -19,7 +19,7 @@ export function isolationSuite(given: () => World): void {
     expect(endpoints.map(nameOf).sort()).toEqual(Object.keys(entries).sort());
   });
 
-  /** Expects that an error contains no data of the owner beyond the content of the request. */
+  /** Expects that an error contains no data of the owner beyond the request's content. */
   const revealsNothing = ({ text }: BrowserResponse, call: Call) => {
     const requested = JSON.stringify(call);
     expect(world.markers.filter((marker) => text.includes(marker) && !requested.includes(marker))).toEqual([]);

@@ -27,7 +27,7 @@ export function rolesSuite(given: () => World): void {
 
   test.each(tenants)('%s: each role is limited to its permissions', async (name, endpoint, { calls }) => {
     const { workspaceId } = world;
-    // Checked by auth: any member may leave, and the scope of the owner's key is admin.
+    // Checked by auth: any member may leave, and the owner's key scope is admin.
     const byAuth: Record<string, Permission> = {
       'DELETE /members/{id}': 'members:write',
       'POST /keys/{id}/roll': 'keys:admin',

@@ -87,7 +87,7 @@ export async function openWorld(): Promise<World> {
       const calls = receiver.requests.filter(({ json }) => owned.markers.includes(json.id)).length;
       const { status: session } = await members.send('GET', '/api/account');
       const rows = Object.entries(await rowsOf(db, workspaceId, 'live'));
-      // Excludes the request log, in which rejected requests of members appear a moment later.
+      // Excludes the request log: rejected requests of members appear in it a moment later.
       const changed = rows.filter(([table]) => !table.startsWith('auth.requests'));
       return { rows: Object.fromEntries(changed), calls, session };
     },

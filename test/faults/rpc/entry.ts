@@ -8,7 +8,7 @@ export interface Caller {
   readonly environment: Environment;
 }
 
-/** One call with ids of the owner, and the outcome for other callers: an error code, or a part of the response. */
+/** One call with ids of the owner, and the outcome for other callers: an error code, or part of the response. */
 export type Attempt = readonly [call: () => Promise<unknown>, outcome: string | object];
 
 /** Calls of a method by callers that name objects of the owner. */

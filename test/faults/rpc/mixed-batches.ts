@@ -9,7 +9,7 @@ function pairsOf<T>(callers: readonly Caller[], things: readonly T[]) {
   return pairs.sort((a, b) => Number(a.i === a.j) - Number(b.i === b.j));
 }
 
-/** Per method, sends all pairs in one batch and returns the pairs whose item succeeded. */
+/** Per method, sends all pairs in one batch and returns the pairs with an item that succeeded. */
 export async function mixedBatches(rpc: Rpc, callers: readonly Caller[]): Promise<Record<string, string[]>> {
   const { resources, keys } = rpc;
   const created = await resources.batchCreateResources({

@@ -57,7 +57,7 @@ export const resourcesEntries: Entries<typeof ResourcesService> = {
         [() => resources.listResources({ context, pageSize: 100 }), {}],
         [() => resources.listResources({ context, pageSize: 100, status: ResourceStatus.ARCHIVED }), { totalSize: 0n }],
         [() => resources.listResources({ context, pageSize: 1, pageToken: pageTokens.resources }), 'invalid_request'],
-        // The gRPC metadata name another caller than the request; the request takes precedence.
+        // The gRPC metadata contain another caller than the request; the request takes precedence.
         [() => resources.listResources({ context, pageSize: 100 }, { context: contextOf(owner) }), {}],
       ];
     },

@@ -10,7 +10,7 @@ import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Entries } from './entry.ts';
 
-/** Context of a call by the dashboard for a signed-in user who is not a member of the owner's workspace. */
+/** Context of a call by the dashboard for a signed-in user who is not in the owner's workspace. */
 const asOutsider = { context: { actor: 'user:usr_stranger' } };
 const ofThemselves = 'users belong to the installation; a call for a user reaches only that user';
 const newEmail = () => `${randomUUID()}@example.com`;

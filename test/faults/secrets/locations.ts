@@ -50,7 +50,7 @@ function commandFor(type: string, key: string): string {
   return command(key);
 }
 
-/** Returns the records of the event topic, once there are at least `atLeast`. */
+/** Returns the event topic's records, once there are at least `atLeast`. */
 export async function locationsInKafka({ env }: Network, atLeast: number): Promise<Location[]> {
   const bus = createKafkaBus({
     brokers: (env.KAFKA_BROKERS ?? '').split(','),

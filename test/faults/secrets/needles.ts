@@ -31,7 +31,7 @@ function base64In(bytes: Uint8Array): string[] {
   });
 }
 
-/** Returns the names of the needles that a text contains. */
+/** Returns the names of needles that a text contains. */
 export function foundIn(text: string, needles: readonly Needle[]): string[] {
   const lower = text.toLowerCase();
   return needles

@@ -31,7 +31,7 @@ export function printWrongSettings({ env }: Network, password: string): Promise<
   );
 }
 
-/** Returns the output of a program until it exits or is killed after 20 s. */
+/** Returns a program's output until it exits or is killed after 20 s. */
 function outputOf(main: string, env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve) => {
     execFile(process.execPath, [main], { env, timeout: 20_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>

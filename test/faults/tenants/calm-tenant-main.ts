@@ -1,5 +1,5 @@
-// The thread of a calm tenant: creates resources at a constant rate and receives their events. Posts a CalmMessage for
-// every create and event. Ends after the message 'stop'. A thread of its own keeps the work of the test out of the
+// A calm tenant's thread: creates resources at a constant rate and receives their events. Posts a CalmMessage for
+// every create and event. Ends after the message 'stop'. A separate thread keeps the test's work out of the
 // measured times.
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';

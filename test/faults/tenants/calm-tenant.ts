@@ -32,13 +32,13 @@ export interface CalmOptions {
 
 /** A tenant that creates resources at a constant rate. Its events go to one healthy endpoint. */
 export interface CalmTenant {
-  /** Creates whose status is not 201. */
+  /** Creates with another status than 201. */
   rejected(): readonly Create[];
   /** Waits until the events of all creates so far have arrived. */
   waitForArrivals(): Promise<void>;
-  /** Resources whose event has not arrived. */
+  /** Resources with an event that has not arrived. */
   missing(): readonly string[];
-  /** Milliseconds from the start of the request to its response, and to the arrival of its event, of a period. */
+  /** Milliseconds from the request's start to its response, and to the arrival of its event, of a period. */
   latencies(fromMs: number, untilMs: number): { response: number[]; event: number[] };
   /** Stops the creates; resolves after the last response. Events still arrive. */
   stop(): Promise<void>;

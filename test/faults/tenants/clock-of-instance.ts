@@ -8,7 +8,7 @@ export interface InstanceClock {
   set(byMs: number): void;
 }
 
-/** @param folder Folder of the file from which the instance reads its shift. */
+/** @param folder Folder of the file that the instance reads its shift from. */
 export function clockOfInstance(folder: string): InstanceClock {
   const file = join(folder, 'clock');
   const set = (byMs: number) => writeFileSync(file, `${byMs}`);

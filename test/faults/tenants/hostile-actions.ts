@@ -11,7 +11,7 @@ export interface HostileParts {
   readonly liveUrl: string;
   readonly dispatcher: Dispatcher;
   readonly workspaceId: string;
-  /** Admin key with the limits of the installation. */
+  /** Admin key with the installation's limits. */
   readonly key: string;
   /** Key with a low rate limit. */
   readonly limitedKey: string;

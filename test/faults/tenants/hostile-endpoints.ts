@@ -32,7 +32,7 @@ export interface HostileEndpoints {
 export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   const receiver: HostileReceiver = await startHostileReceiver({ listeners: ['http', 'mute', 'closing', 'resetting'] });
   for (const [path, behavior] of Object.entries(behaviors)) await receiver.behave(path, behavior);
-  // The receiver is not a part of the system whose processor time the tenants share.
+  // The receiver is not part of the system with the processor time that the tenants share.
   setPriority(receiver.pid, constants.priority.PRIORITY_LOW);
   const { mute, closing, resetting } = receiver.ports;
   return {

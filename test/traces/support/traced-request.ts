@@ -53,7 +53,7 @@ export async function createFor(
 }
 
 /**
- * Returns the spans of a request's trace, once it contains a span with this name, and the parent of each span: every
+ * Returns the spans in a request's trace, once it contains a span with this name, and the parent of each span: every
  * service exports its own spans, in any order.
  */
 export async function traceOf(
@@ -75,7 +75,7 @@ export async function traceOf(
   return { root: rootOf(spans) as ReceivedSpan, trace: of(spans) };
 }
 
-/** Returns the names of a span and its ancestors, the root first. */
+/** Returns the names of the given span and its ancestors, the root first. */
 export function pathTo(span: ReceivedSpan, trace: readonly ReceivedSpan[]): string[] {
   const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
   return [...(parent ? pathTo(parent, trace) : []), `${span.kind} ${span.name}`];

@@ -33,7 +33,7 @@ try {
   console.log(`revoked ${key.id}`);
 }
 
-/** Returns the document of a single result, or a list as { data }. */
+/** Returns a single result's document, or a list as { data }. */
 function rms(...args) {
   const document = JSON.parse(
     execFileSync('rms', [...args, '--json'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),

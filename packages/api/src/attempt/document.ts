@@ -11,7 +11,7 @@ export function attemptDocument(attempt: Message, body: string | null): Attempt 
   return { number: attempt.number, ...fieldsOf(attempt, attempt.url, body) };
 }
 
-/** Returns the API representation of the attempt of a test event. */
+/** Returns the API representation of a test event's attempt. */
 export function testAttemptDocument(
   attempt: Message,
   { deliveryId, url, requestBody }: { readonly deliveryId: string; readonly url: string; readonly requestBody: string },

@@ -74,7 +74,7 @@ export const attemptSummary = z.strictObject({ number: z.int().min(1), ...shortF
 /** One HTTP request of a delivery, with its response. */
 export type Attempt = z.infer<typeof attempt>;
 
-/** The attempt of a test event. */
+/** A test event's attempt. */
 export type TestAttempt = z.infer<typeof testAttempt>;
 
 /** An attempt without its request and response. */

@@ -6,7 +6,7 @@ import { presentTimeOf, timeOf } from '../times.ts';
 import type { Delivery, FullDelivery } from './schema.ts';
 import { delayReasons, deliveryStatuses } from './status.ts';
 
-/** Maximum total size of the copies of the event in a delivery, in bytes; at least two copies. */
+/** Maximum total size of the event's copies in a delivery, in bytes; at least two copies. */
 const maxCopiedBytes = 1024 * 1024;
 
 /** Returns the API representation of a delivery, without its attempts. */

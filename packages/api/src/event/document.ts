@@ -12,7 +12,7 @@ export function eventJson(event: FeedEvent): string {
   return Buffer.concat(partsOf(event)).toString('utf8');
 }
 
-/** Returns the list envelope around events, in UTF-8. Nothing is parsed or serialized again. */
+/** Returns the list envelope around events, in UTF-8. It parses and serializes nothing again. */
 export function eventListJson(events: readonly FeedEvent[], ...end: Parameters<typeof listEnd>): Uint8Array {
   const comma = Buffer.from(',');
   const items = events.flatMap((event, i) => (i > 0 ? [comma, ...partsOf(event)] : partsOf(event)));

@@ -37,7 +37,7 @@ export const listEvents = defineEndpoint({
 });
 
 /**
- * Computes the position of a page in the feed, and the `after` values of its neighbors. This is arithmetic because
+ * Computes a page's position in the feed, and the `after` values of its neighbors. This is arithmetic because
  * sequences have no gaps. After a restore they have one, which counts as events.
  */
 function pagePositionOf(

@@ -31,7 +31,7 @@ export function replayDocument(replay: Message): Replay {
   };
 }
 
-/** Returns the result of a dry run. */
+/** Returns a dry run's result. */
 export function estimateDocument({ count, countIsMinimum, duration }: ReplayDeliveriesResponse): ReplayEstimate {
   return {
     matching: Number(count),

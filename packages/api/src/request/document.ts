@@ -22,7 +22,7 @@ export function requestDocument(request: Message): Request {
   };
 }
 
-/** Returns the path of the endpoint, as in the OpenAPI document; null if the request matched none. */
+/** Returns the endpoint's path, as in the OpenAPI document; null if the request matched none. */
 export function routeOf({ route }: Message): string | null {
   return route === '' || route.includes('*') ? null : route.replaceAll(/:(\w+)/g, '{$1}');
 }

@@ -137,8 +137,8 @@ export const timeline = z
 
 export const oneTimeline = z.strictObject({ data: timeline });
 
-/** A request of the request log. */
+/** A request in the request log. */
 export type Request = z.infer<typeof request>;
 
-/** All that is recorded about an X-Request-ID. */
+/** All records about an X-Request-ID. */
 export type Timeline = z.infer<typeof timeline>;

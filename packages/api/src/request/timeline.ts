@@ -72,13 +72,13 @@ export async function readTimeline(
   return { requestId, ...found, mayReadAudit, leftOut };
 }
 
-/** Returns the records of a request about which nothing is known. */
+/** Returns the empty records of an unknown request. */
 export function unknownTimeline(requestId: string): TimelineParts {
   const none = { requests: [], events: [], deliveries: [], hasMoreDeliveries: false, changes: [], redeliveries: [] };
   return { requestId, ...none, emails: new Map(), mayReadAudit: true, leftOut: 0n };
 }
 
-/** Returns whether nothing is recorded about a request. */
+/** Returns whether a request has no records. */
 export function isUnknown({ requests, events, deliveries, changes }: TimelineParts): boolean {
   return requests.length + events.length + deliveries.length + changes.length === 0;
 }
@@ -250,7 +250,7 @@ function changeOf(message: AuditEntryMessage): Step {
 }
 
 function committedOf({ id, type, resourceId, createTime, actor }: EventProgress, nameOf: NameOf): Step {
-  // Names only users, because the first step of the request already names the key.
+  // Shows only users, because the request's first step already shows the key.
   const who = userOfActor(actor) === undefined ? '' : ` by ${nameOf(actor)}`;
   return step(msOf(createTime), `${type} ${id} of ${resourceId} committed${who}`, { event_id: id });
 }

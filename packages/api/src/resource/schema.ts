@@ -24,7 +24,7 @@ const metadataShape = {
 } as const;
 
 /**
- * Specification, "Metadata rules". Validated by hand so that the object is passed on unchanged, with keys such as
+ * Metadata of a resource. Validated by hand so that the object is passed on unchanged, with keys such as
  * `__proto__` as plain data.
  */
 export const metadata = z

@@ -212,7 +212,7 @@ export const rotateSecret = defineEndpoint({
   },
 });
 
-/** Longer than the 10 seconds that an endpoint has to respond. */
+/** Longer than the 10 seconds within which an endpoint must respond. */
 const timeoutMs = 15_000;
 
 export const testWebhook = defineEndpoint({

@@ -46,7 +46,7 @@ const events = z
       type: 'array',
       minItems: 1,
       maxItems: eventTypes.length,
-      // Generators of clients ignore `if`. With `oneOf`, some of them lose the type of the items; with `uniqueItems`, the
+      // Generators of clients ignore `if`. With `oneOf`, some of them lose the items' type; with `uniqueItems`, the
       // one for Java creates code that does not compile.
       if: { contains: { const: '*' } },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -108,7 +108,7 @@ const rateLimit = z
 
 export type RateLimitDocument = z.infer<typeof rateLimit>;
 
-/** Rate limit of a request, in which each field is optional. */
+/** Rate limit of a request, with optional fields. */
 const rateLimitChange = rateLimit
   .partial()
   .describe(

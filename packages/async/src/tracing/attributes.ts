@@ -43,7 +43,7 @@ export const attribute = {
   batchSize: 'rms.batch.size',
 } as const;
 
-/** Returns the attributes of a gRPC span for a method, "package.Service/Method". */
+/** Returns the gRPC span attributes for a method, "package.Service/Method". */
 export function rpcAttributes(method: string): Attributes {
   const slash = method.lastIndexOf('/');
   return {

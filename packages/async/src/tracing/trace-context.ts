@@ -8,7 +8,7 @@ export interface TraceContext {
   readonly tracestate: string;
 }
 
-/** The context of a request that is not traced. */
+/** Context of a request that is not traced. */
 export const untraced: TraceContext = { traceparent: '', tracestate: '' };
 
 /** A span of another process, or an earlier span of this process. */
@@ -21,7 +21,7 @@ const zeros = /^0+$/;
 const knownFlags = 0b11;
 
 /**
- * Parses the headers of a trace context (W3C, level 2); undefined if the traceparent is malformed. Uses the first four
+ * Parses trace context headers (W3C, level 2); undefined if the traceparent is malformed. Uses the first four
  * fields of later versions. Invalid members of the tracestate are dropped.
  */
 export function parseTraceContext({
@@ -44,7 +44,7 @@ export function parseTraceContext({
   };
 }
 
-/** Formats the headers of a trace context whose parent is this span. */
+/** Formats trace context headers with this span as the parent. */
 export function traceContextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   return {
     traceparent: `00-${traceId}-${spanId}-0${traceFlags & knownFlags}`,

@@ -25,7 +25,7 @@ const call = new CallScope();
 const sleeper = createWakeableSleep();
 const double = coalesce(async (numbers: number[]) => numbers.map((n) => n * 2));
 
-/** Turns of endless loops, by the operation with which they wait. All share one signal that never aborts. */
+/** Turns of endless loops, by their waiting operation. All share one signal that never aborts. */
 const operations: Record<string, () => Promise<unknown>> = {
   abortableDelay: () => abortableDelay(0, stop.signal),
   'sleep that is woken': () => {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Environment } from '../tenant/index.ts';
 
-/** Key prefixes, from the specification, "Authentication" section 4. */
+/** Key prefixes (docs/api-guide.md, "Authentication"). */
 export const keyPrefixes: Readonly<Record<Environment, string>> = { live: 'sk_live_', sandbox: 'sk_test_' };
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -26,7 +26,7 @@ export function isWellFormedApiKey(text: string, environment: Environment): bool
   return checksumOf(start) === text.slice(-checksumLength);
 }
 
-/** Returns the environment of a key by its prefix, or undefined for any other prefix. Checks nothing else. */
+/** Returns a key's environment by its prefix, or undefined for any other prefix. Checks nothing else. */
 export function environmentOfApiKey(text: string): Environment | undefined {
   if (text.startsWith(keyPrefixes.live)) return 'live';
   return text.startsWith(keyPrefixes.sandbox) ? 'sandbox' : undefined;

@@ -1,4 +1,4 @@
-/** Maximum time for which a rolled key stays valid next to its successor. */
+/** Maximum time that a rolled key stays valid next to its successor. */
 export const maxRollOverlapSeconds = 90 * 24 * 3_600;
 
 /** Highest limit that a key or plan can have, in requests. */

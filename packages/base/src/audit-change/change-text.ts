@@ -7,7 +7,7 @@ export function changeText({ field, before, after }: FieldChange): string {
   return `${field}: ${changedValueText(before, after)}`;
 }
 
-/** Returns the values of a change as text: "https://a → https://b", or "changed" for a secret. */
+/** Returns a change's values as text: "https://a → https://b", or "changed" for a secret. */
 export function changedValueText(before: FieldValue, after: FieldValue): string {
   if (before === secretValue || after === secretValue)
     return before === null ? 'set' : after === null ? 'removed' : 'changed';

@@ -79,7 +79,7 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && body.test(text.slice(prefix.length + 1));
 }
 
-/** Returns the message of a validation error for a value that is not an ID with this prefix. */
+/** Returns the validation error message for a value that is not an ID with this prefix. */
 export function mustBeId(prefix: IdPrefix): string {
   return `must be an ID: "${prefix}_" and 26 characters, such as ${idExample(prefix)}`;
 }

@@ -1,4 +1,4 @@
-/** Roles of members of a workspace, in ascending order; each includes the permissions of the previous roles. */
+/** Roles of members of a workspace, in ascending order; each includes the previous roles' permissions. */
 export const roles = ['viewer', 'developer', 'admin', 'owner'] as const;
 
 /** Role of a member in a workspace. */

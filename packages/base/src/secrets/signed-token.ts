@@ -5,7 +5,8 @@ const macBytes = 16;
 
 /**
  * Creates an opaque token that carries `payload` and cannot be forged or changed without the key (HMAC-SHA-256, 128
- * bits). It is signed with the current key. It opens only with the same `binding`, which names its purpose and owner.
+ * bits). It is signed with the current key. It opens only with the same `binding`, which identifies its purpose and
+ * owner.
  */
 export function signToken([key]: Keys, payload: string, binding: string): string {
   const bytes = Buffer.from(payload, 'utf8');

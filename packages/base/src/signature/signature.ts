@@ -11,7 +11,7 @@ export interface SigningSecret {
 /** Secrets that sign a delivery. */
 export interface SigningSecrets {
   readonly current: SigningSecret;
-  /** Set during the overlap of a rotation. */
+  /** Set during a rotation's overlap. */
   readonly previous: SigningSecret | undefined;
 }
 
@@ -34,14 +34,14 @@ export function isWellFormedSecret(text: string): boolean {
   return isBase64 && bytes.length >= minBytes && bytes.length <= maxBytes;
 }
 
-/** Decodes the text of a secret. Does not validate it; see {@link isWellFormedSecret}. */
+/** Decodes a secret's text. Does not validate it; see {@link isWellFormedSecret}. */
 export function toSigningSecret(text: string): SigningSecret {
   return { text, bytes: Buffer.from(text.slice(prefix.length), 'base64') };
 }
 
 /**
  * Computes the signature headers of a delivery attempt.
- * - `x-service-signature`, from the specification: lowercase hex HMAC-SHA-256 of the raw body, keyed with the whole
+ * - `x-service-signature`: lowercase hex HMAC-SHA-256 of the raw body, keyed with the whole
  *   text of the current secret.
  * - The other headers, from Standard Webhooks: base64 HMAC-SHA-256 of "id.timestamp.body", keyed with the secret's
  *   bytes; one signature per valid secret, the current one first.

@@ -1,6 +1,6 @@
 /**
- * Returns the error of a delivery attempt for the status of its complete response; empty if the event is delivered. Many
- * receivers expect that every 2xx status is a success, so the error of these names the rule.
+ * Returns a delivery attempt's error for the status of its complete response; empty if the event is delivered. Many
+ * receivers expect that every 2xx status is a success, so their error contains the rule.
  */
 export function statusError(statusCode: number): string {
   if (statusCode === 200) return '';

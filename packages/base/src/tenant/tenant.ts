@@ -1,7 +1,7 @@
 import { Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
 import { RmsError } from '../errors/index.ts';
 
-/** The environments of a workspace. Their data are separate. */
+/** A workspace's environments. Their data are separate. */
 export const environments = ['live', 'sandbox'] as const;
 export type Environment = (typeof environments)[number];
 
@@ -11,7 +11,7 @@ export interface Tenant {
   readonly environment: Environment;
 }
 
-/** The data of a workspace that a caller may access: one environment for API clients, both for operators. */
+/** A workspace's data that a caller may access: one environment for API clients, both for operators. */
 export interface TenantScope {
   readonly workspaceId: string;
   readonly environments: readonly Environment[];
@@ -44,13 +44,13 @@ export function fromEnvironmentMessage(message: EnvironmentMessage): Environment
   throw new RmsError('invalid_request', { details: [{ field: 'environment', message: 'must be live or sandbox' }] });
 }
 
-/** Returns the tenant of a request. Throws `invalid_request` without a workspace ID or without an environment. */
+/** Returns a request's tenant. Throws `invalid_request` without a workspace ID or without an environment. */
 export function toTenant({ workspaceId, environment }: Request): Tenant {
   return { workspaceId: checkWorkspaceId(workspaceId), environment: fromEnvironmentMessage(environment) };
 }
 
 /**
- * Returns the scope of a request. An unspecified environment means both, which only operators may request. Throws
+ * Returns a request's scope. An unspecified environment means both, which only operators may request. Throws
  * `invalid_request` without a workspace ID or with an unknown environment.
  */
 export function toScope({ workspaceId, environment }: Request): TenantScope {

@@ -1,7 +1,7 @@
 export interface WorkspaceCacheOptions<V> {
   /** Maximum weight of the entries of all workspaces together. An entry has the weight 1 until it is weighed. */
   readonly max: number;
-  /** Maximum weight of the entries of a workspace; default: `max`. */
+  /** Maximum weight of a workspace's entries; default: `max`. */
   readonly maxOfWorkspace?: number;
   /** TTL of an entry; without it, entries do not expire. */
   readonly ttlMs?: number;
@@ -18,7 +18,7 @@ interface Entry<V> {
   weight: number;
 }
 
-/** The keys of a workspace, least recently used first, and the weight of their entries. */
+/** A workspace's keys, least recently used first, and the weight of their entries. */
 interface Share {
   readonly workspaceId: string;
   readonly keys: Set<string>;
@@ -26,10 +26,10 @@ interface Share {
 }
 
 /**
- * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace whose entries
- * weigh the most. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but never
- * evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an eviction from
- * 10,000 entries takes about 10 µs.
+ * A cache that all workspaces share. A full cache evicts the least recently used entry of the workspace with the
+ * heaviest entries. A workspace can therefore use the whole cache, up to its own limit, while no other needs it, but
+ * never evicts the entries of a workspace that has fewer. No operation searches the entries or the workspaces; an
+ * eviction from 10,000 entries takes about 10 µs.
  */
 export class WorkspaceCache<V> {
   readonly #max: number;
@@ -39,7 +39,7 @@ export class WorkspaceCache<V> {
   readonly #dispose: (value: V) => void;
   readonly #entries = new Map<string, Entry<V>>();
   readonly #shares = new Map<string, Share>();
-  /** Shares by their weight. The shares of a weight are in the order of their last use. */
+  /** Shares by their weight. A weight's shares are in the order of their last use. */
   readonly #byWeight = new Map<number, Set<Share>>();
   #largest = 0;
   #weight = 0;
@@ -63,7 +63,7 @@ export class WorkspaceCache<V> {
     return this.#entries.size;
   }
 
-  /** Returns the value of a key and makes it the most recently used one of its workspace. */
+  /** Returns a key's value and makes it the most recently used one of its workspace. */
   get(key: string): V | undefined {
     const entry = this.#current(key);
     if (!entry) return undefined;
@@ -76,7 +76,7 @@ export class WorkspaceCache<V> {
     return entry.value;
   }
 
-  /** Returns the value of a key without using it. */
+  /** Returns a key's value without using it. */
   peek(key: string): V | undefined {
     return this.#current(key)?.value;
   }
@@ -115,7 +115,7 @@ export class WorkspaceCache<V> {
     for (const key of [...this.#entries.keys()]) this.delete(key);
   }
 
-  /** Returns the keys whose entries have not expired. */
+  /** Returns the keys with entries that have not expired. */
   keys(): string[] {
     return [...this.#entries.keys()].filter((key) => this.#current(key) !== undefined);
   }
@@ -146,7 +146,7 @@ export class WorkspaceCache<V> {
     if (oldest !== undefined) this.delete(oldest);
   }
 
-  /** Changes the weight of a share, and moves it to the shares of its new weight. */
+  /** Changes a share's weight, and moves it to the shares of its new weight. */
   #add(share: Share, change: number): void {
     const before = this.#byWeight.get(share.weight);
     before?.delete(share);

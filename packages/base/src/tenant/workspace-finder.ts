@@ -2,7 +2,7 @@ import { RmsError } from '../errors/index.ts';
 
 /** Maximum number of workspaces that a lookup returns. */
 const maxFound = 20;
-/** Bounds the duration of a statement of {@link findInPages}. */
+/** Bounds a statement's duration in {@link findInPages}. */
 const ownersPerPage = 1_000;
 
 /** Returns up to `limit` workspaces that have an object, in ID order. */

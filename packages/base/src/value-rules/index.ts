@@ -1,12 +1,12 @@
 /*
- * Rules of values in requests, each in one text: for the schemas of the API, the checks of the services and the hints in
+ * Rules of values in requests, each in one text: for the API's schemas, the services' checks and the hints in
  * pages. Without dependencies, because pages import it.
  */
 
-/** Maximum number of Unicode code points in the name of a resource (specification, "Limits"). */
+/** Maximum number of Unicode code points in a resource's name. */
 export const resourceNameLength = 255;
 
-/** Limits of the metadata of a resource (specification, "Metadata rules"). Lengths in Unicode code points. */
+/** Limits of a resource's metadata. Lengths in Unicode code points. */
 export const metadataLimits = { pairs: 50, keyLength: 40, valueLength: 500 } as const;
 
 /** Maximum length of an Idempotency-Key. */

@@ -1,4 +1,4 @@
-/** Event types of the specification, section "Events". */
+/** Event types, which docs/webhook-receivers.md describes. */
 export const eventTypes = [
   'resource.created',
   'resource.updated',

@@ -1,6 +1,6 @@
 import type { EventType } from './event-types.ts';
 
-/** The parts of a sample event that differ between samples. */
+/** Parts of a sample event that differ between samples. */
 export interface SampleParts {
   readonly eventId: string;
   readonly resourceId: string;
@@ -16,8 +16,8 @@ const changes: Readonly<Record<EventType, { status: string; version: number; pre
 };
 
 /**
- * Returns the envelope of an event about a resource that does not exist. Test events and the examples of the OpenAPI
- * document are such events.
+ * Returns the envelope of an event about a resource that does not exist. Test events and the OpenAPI document's
+ * examples are such events.
  */
 export function sampleEvent(type: EventType, { eventId, resourceId, at }: SampleParts) {
   const { status, version, ...previous } = changes[type];

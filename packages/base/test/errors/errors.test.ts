@@ -3,7 +3,7 @@ import { type ErrorCode, errorKinds, RmsError, toRmsError, tryAgainIn } from '@r
 const kinds = Object.entries(errorKinds) as [ErrorCode, (typeof errorKinds)[ErrorCode]][];
 
 describe('The error table', () => {
-  // The specification, "Errors".
+  // Clients decide by these codes and statuses.
   test.each([
     ['invalid_api_key', 401],
     ['api_key_expired', 401],

@@ -9,11 +9,11 @@ const wait = () => new Promise((resolve) => setTimeout(resolve, 500));
 interface Behavior {
   /** Whether every other call of the handler fails. */
   readonly isFlaky: boolean;
-  /** Number of batches after which a consumer crashes. */
+  /** Number of batches until a consumer crashes. */
   readonly batches: number;
 }
 
-/** A client whose consumers get a batch of one record every half second. */
+/** A client with consumers that get a batch with a single record every half second. */
 function createClient({ isFlaky, batches }: Behavior) {
   let handled = 0;
   const payload = {

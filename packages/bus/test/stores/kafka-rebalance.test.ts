@@ -13,9 +13,9 @@ describeWith('kafka', 'a group whose members change while batches are in work', 
   let lines: string[];
   /** Instances by name. */
   let members: Map<string, { bus: EventBus; abort: AbortController; ended: Promise<void>; joins: number }>;
-  /** Batches whose handlers run, by instance. */
+  /** Batches with running handlers, by instance. */
   let inWork: string[];
-  /** Records of finished batches, in the order in which the batches finished. */
+  /** Records of finished batches, in the order of the batches' ends. */
   let handled: { by: string; partition: number; value: number }[];
   /** Handlers wait for it. */
   let hold: Promise<void>;

@@ -68,7 +68,7 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     buses.push(bus);
     return bus;
   };
-  /** Opens a bus whose user has only the granted rights. */
+  /** Opens a bus for a user with only the granted rights. */
   const openRestricted = () => {
     const env = {
       KAFKA_BROKERS: kafka.saslBroker,
@@ -165,7 +165,7 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
       includeSynonyms: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
     });
-    // 1: a setting of the topic, not the default of the cluster.
+    // 1: a topic setting, not the cluster's default.
     const configured = resources[0]?.configEntries.map(({ configName, configValue, configSource }) => {
       return [configName, configValue, configSource];
     });
@@ -308,7 +308,7 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
     await publish(bus, 0, 'b', 'c', 'd');
     // The deletion needs the leaders, which this call reads.
     await admin.fetchTopicOffsets(topic);
-    // As the retention of the topic does.
+    // As the topic's retention does.
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '3' }] });
     const seen = consume(bus);
     await waitUntil(() => seen.includes('d'), { what: 'the remaining record' });

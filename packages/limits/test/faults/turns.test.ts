@@ -3,7 +3,7 @@ import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { createRedisWatch } from '../../src/redis-watch.ts';
 
-/** Responses of a pipeline of the watch: epoch, run ID, confirmation and members. */
+/** Responses to a watch pipeline: epoch, run ID, confirmation and members. */
 const responses = [
   [null, 'OK'],
   [null, 'epoch'],
@@ -13,7 +13,7 @@ const responses = [
   [null, 1],
 ];
 
-/** A connection whose probes succeed, or fail every other time. */
+/** A connection with probes that succeed, or fail every other time. */
 class Connection extends EventEmitter {
   readonly status = 'ready';
   readonly options = {};

@@ -38,7 +38,7 @@ describeWith(['redis', 'redis-server'], 'the limiter on a Redis Cluster', () => 
     await limiter.start();
     return limiter;
   };
-  /** Workspace whose keys are on a primary. */
+  /** Workspace with keys on a primary. */
   const workspaceOn = (index: number) => {
     for (let number = 0; ; number += 1) {
       const workspaceId = `ws_${number}`;

@@ -90,7 +90,7 @@ describeWith('redis-server', 'the Redis limiter', () => {
   ])('%s takes one command and one round trip; concurrent calls share the round trip', async (_, call) => {
     const limiter = await bench.open({ rateLimitRequests: 10_000, authFailureLimit: 10_000 });
     await call(limiter);
-    // Allowance for reads by this test and by the probes of the limiters.
+    // Allowance for reads by this test and by the limiters' probes.
     const slack = 25;
     const oneByOne = await measure(async () => {
       for (let i = 0; i < 100; i += 1) await call(limiter);

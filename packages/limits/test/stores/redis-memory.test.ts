@@ -87,7 +87,7 @@ describeWith('redis-server', 'Redis that runs but rejects or evicts data', () =>
     const reasons = logged().filter(({ level }) => level === 'error');
     const changes = logged().filter(({ level }) => level !== 'error');
     expect(changes).toMatchObject([used, stopped, used, { ...stopped, rest_seconds: 60 }]);
-    // The reasons of the reading and of the writing command.
+    // The reading and the writing command's reasons.
     expect(reasons.length).toBeLessThanOrEqual(2);
   });
 

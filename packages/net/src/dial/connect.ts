@@ -7,7 +7,7 @@ import { openTunnel } from './proxy/tunnel.ts';
 import { systemAddresses } from './system-addresses.ts';
 
 export interface ConnectOptions {
-  /** A name of the system's name service, or an IP address, with or without brackets. */
+  /** A name that the system's name service resolves, or an IP address, with or without brackets. */
   readonly host: string;
   readonly port: number;
   /** The only kind of addresses to dial; default: both. */
@@ -16,16 +16,16 @@ export interface ConnectOptions {
   readonly timeoutMs: number;
   /** The proxy to connect through; it resolves the name. Default: the server is dialed directly. */
   readonly proxy?: HttpProxy | undefined;
-  /** Secures the connection and verifies the name of the server; default: without TLS. */
+  /** Secures the connection and verifies the server's name; default: without TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** Setting with the CA of the server, for the message of a certificate that cannot be verified. */
+  /** Setting with the server's CA, for the error about a certificate that cannot be verified. */
   readonly caSetting?: string;
   /** Ends the attempts. The promise rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens a connection to a server that the operator has configured: a store, another service, a mail server or an
+ * Opens a connection to a server that the operator has configured: a store, another service, an SMTP server or an
  * identity provider. All addresses of the name race, in the system's order (RFC 8305), and no attempt ends before
  * `timeoutMs`: an address that does not respond delays the connection by 250 ms, and a server may take as long as the
  * limit permits.
@@ -88,7 +88,7 @@ function secure(
     const abort = () => fail(signal?.reason);
     const timer = setTimeout(() => fail(new Error('timed out')), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
-    // A TLS socket can emit two errors: this side rejects the certificate, and then reads the alert of the server.
+    // A TLS socket can emit two errors: this side rejects the certificate, and then reads the server's alert.
     socket.on('error', fail);
     socket.once('close', () => fail(new Error('the server closed the connection during the TLS handshake')));
     socket.once('secureConnect', () => {

@@ -14,7 +14,7 @@ export interface DialOptions {
   readonly select?: SelectAddresses;
   /** Returns the reason to close a connection to this address. */
   readonly refuse?: (address: string | undefined) => Error | undefined;
-  /** Whether the socket stays open for writing after the other side has ended. Defaults to false. */
+  /** Whether the socket stays open for writing after the other side ends. Defaults to false. */
   readonly allowHalfOpen?: boolean | undefined;
   /** Called when the first address is dialed. */
   readonly onResolved?: (() => void) | undefined;
@@ -22,7 +22,7 @@ export interface DialOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Time after which the next address is dialed as well (RFC 8305, section 5). */
+/** Time until the next address is dialed as well (RFC 8305, section 5). */
 const attemptDelayMs = 250;
 
 /**
@@ -36,7 +36,7 @@ export function dial(options: DialOptions): Promise<Socket> {
   });
 }
 
-/** One race between the addresses of a host. */
+/** One race between a host's addresses. */
 class Race implements AddressListener {
   readonly #options: DialOptions;
   readonly #resolve: (socket: Socket) => void;

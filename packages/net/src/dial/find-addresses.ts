@@ -10,13 +10,13 @@ const resolutionDelayMs = 50;
 export type Resolve = (name: string) => readonly Promise<readonly string[]>[];
 
 /**
- * Returns the addresses of a name that may be dialed. Throws if the name must not be dialed at all.
+ * Returns a name's addresses that may be dialed. Throws if the name must not be dialed at all.
  * @param found the addresses that have just been found
  * @param earlier those found before
  */
 export type SelectAddresses = (host: string, found: readonly string[], earlier: readonly string[]) => readonly string[];
 
-/** Receives the addresses of a host. */
+/** Receives a host's addresses. */
 export interface AddressListener {
   /** Called when dialing may begin: all addresses are known, or some are and the others are late. */
   begin(): void;
@@ -31,7 +31,7 @@ export interface AddressListener {
 const selectAll: SelectAddresses = (_host, found) => found;
 
 /**
- * Finds the addresses of a host, and passes on only selected ones. Addresses that arrive after dialing began are
+ * Finds a host's addresses, and passes on only selected ones. Addresses that arrive after dialing began are
  * selected likewise.
  * @param host a name or an IP address, which is not selected
  * @returns a function that ends the calls to the listener

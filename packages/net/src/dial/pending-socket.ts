@@ -32,7 +32,7 @@ export class PendingSocket extends Duplex {
         done();
         if (!this.destroyed) this.emit('open');
       },
-      // A socket that was destroyed meanwhile reports no error.
+      // A destroyed socket reports no error.
       (error) => (this.destroyed ? done() : done(error)),
     );
   }
@@ -69,7 +69,7 @@ export class PendingSocket extends Duplex {
   }
 
   override destroy(error?: Error): this {
-    // Node calls _destroy only after _construct has ended.
+    // Node calls _destroy only after _construct ends.
     this.#abort();
     return super.destroy(error);
   }

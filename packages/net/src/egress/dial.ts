@@ -7,7 +7,7 @@ export interface DialTargetOptions {
   readonly resolve: Resolve;
   /** For resolving and connecting together. */
   readonly timeoutMs: number;
-  /** Whether the socket stays open for writing after the other side has ended. Defaults to false. */
+  /** Whether the socket stays open for writing after the other side ends. Defaults to false. */
   readonly allowHalfOpen?: boolean;
   /** Called when the first address is dialed. */
   readonly onResolved?: () => void;
@@ -37,7 +37,7 @@ export async function dialTarget(target: Target, { guard, ...options }: DialTarg
 
 /**
  * Selects permitted addresses. A single forbidden address rejects the name: mixed responses are an attack or a
- * misconfiguration. Of `localhost`, the permitted addresses suffice.
+ * misconfiguration. Of `localhost`, the permitted addresses are enough.
  */
 export function selectPermitted(guard: EgressGuard): SelectAddresses {
   return (host, found, earlier) => {

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Returns the IPv4 addresses to which a router or this machine may translate an IPv6 address: of NAT64 (RFC 6052, RFC
+ * Returns the IPv4 addresses that a router or this machine may translate an IPv6 address to: of NAT64 (RFC 6052, RFC
  * 8215), 6to4, Teredo, ISATAP, and of mapped and compatible addresses. An address in 64:ff9b:1::/48 has several
- * readings, because the length of the translator's prefix is not known. Empty if the address embeds none.
+ * readings, because the translator's prefix length is not known. Empty if the address embeds none.
  */
 export function embeddedIPv4(address: string): readonly string[] {
   if (!isIPv6(address)) return [];
@@ -23,7 +23,7 @@ export function embeddedIPv4(address: string): readonly string[] {
 }
 
 /**
- * Readings with prefixes of 48, 56, 64 and 96 bits. A translator may ignore what follows the embedded address. If the
+ * Readings with prefixes of 48, 56, 64 and 96 bits. A translator may ignore the bits after the embedded address. If the
  * groups between a prefix of 64 bits and the last two are zero, a prefix of 48 bits leaves the first address of a /16
  * network, which can be a host unless it is 0.0.0.0 or reserved (240.0.0.0/4). Prefixes of 56 and 64 bits leave only
  * network addresses.

@@ -7,7 +7,7 @@ import { createPortGuard } from './ports.ts';
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
   readonly code = 'BLOCKED_ADDRESS';
-  /** The addresses of the name. For the operator's log only, because customers see the message. */
+  /** The name's addresses. For the operator's log only, because customers see the message. */
   readonly addresses: readonly string[];
 
   constructor(message: string, addresses: readonly string[] = []) {

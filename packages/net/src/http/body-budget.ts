@@ -1,5 +1,5 @@
 const mib = 1024 * 1024;
-/** Memory of a received chunk besides its bytes. A body can arrive in chunks of one byte. */
+/** Memory of a received chunk besides its bytes. A body can arrive in chunks of a single byte. */
 const chunkOverheadBytes = 200;
 
 /** A request body that has not arrived completely. */
@@ -14,7 +14,7 @@ export interface UnfinishedBody {
 /**
  * Limits the memory of request bodies that have not arrived completely, per owner and in total. Owners are client
  * networks and workspaces. Beyond a limit, the largest body of the owner is refused: in total, of the owner with the
- * most. Clients with few or small bodies are therefore not affected by one that sends slowly on many connections.
+ * most. Clients with few or small bodies are therefore not affected by a client that sends slowly on many connections.
  */
 export class BodyBudget {
   readonly #ownerBytes: number;

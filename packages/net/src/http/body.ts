@@ -47,7 +47,7 @@ export async function readJsonBody(
 }
 
 /**
- * Refuses a body that is not JSON in UTF-8 or that is encoded. The headers of the response name what is accepted:
+ * Refuses a body that is not JSON in UTF-8 or that is encoded. The response headers say which bodies are accepted:
  * Accept-Encoding only if the encoding is the reason (RFC 7694, 3), otherwise Accept, and Accept-Patch for PATCH
  * (RFC 5789, 2.2).
  */
@@ -68,7 +68,7 @@ function checkMediaType({ headers, method }: IncomingMessage, response: ServerRe
 }
 
 /**
- * Returns ": syntax error at line 1, column 14" if JSON.parse names the position. The rest of its message quotes the
+ * Returns ": syntax error at line 1, column 14" if JSON.parse reports the position. The rest of its message quotes the
  * body, which may contain secrets.
  */
 function positionOf({ message }: SyntaxError): string {

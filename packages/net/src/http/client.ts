@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type CidrList, normalizeAddress } from '@rms/base/cidr';
 import { addressOfNode, readForwarded } from './forwarded.ts';
 
-/** The client of a request, as identified by the connection and by trusted proxies. */
+/** A request's client, as identified by the connection and by trusted proxies. */
 export interface Client {
   /** In normal form. */
   readonly address: string;
@@ -11,11 +11,11 @@ export interface Client {
   /** Remote address of the connection, in normal form. */
   readonly peer: string;
   readonly reason: WalkEnd;
-  /** Whether the outermost trusted proxy that names a scheme received the request over HTTPS. */
+  /** Whether the outermost trusted proxy that identifies a scheme received the request over HTTPS. */
   readonly usesHttps: boolean;
-  /** The header with the addresses that proxies reported, as received; undefined if there is none. */
+  /** The header with the addresses that proxies reported, as received; undefined without it. */
   readonly forwarded: string | undefined;
-  /** Returns the address for which the client forwarded the request, as it claims; undefined if it names none. */
+  /** Returns the address that the client forwarded the request for, as it claims; undefined if it names none. */
   readonly forwardedFor: () => string | undefined;
 }
 
@@ -33,7 +33,7 @@ const known = new WeakMap<IncomingMessage, Client>();
 /**
  * Determines the client, once per request. If the socket's peer is not a trusted proxy, it is the client, and the
  * headers of proxies are not read. Otherwise, it walks the entries of proxies from the nearest one, past trusted hops,
- * to the first address that is not a trusted proxy. If the entry of a hop is missing or malformed, the walk ends at
+ * to the first address that is not a trusted proxy. If a hop's entry is missing or malformed, the walk ends at
  * that hop. Only the entries of trusted hops count.
  */
 export function clientOf(request: IncomingMessage, trustedProxies: CidrList): Client {

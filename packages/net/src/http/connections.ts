@@ -28,7 +28,7 @@ interface Connection {
   latest: ServerResponse | undefined;
   unanswered: number;
   /**
-   * Start of the period in which the write buffer was not empty, as performance.now() in milliseconds; 0: it is empty.
+   * Start of the period with a write buffer that was not empty, as performance.now() in milliseconds; 0: it is empty.
    */
   unreadSinceMs: number;
 }
@@ -109,7 +109,7 @@ class ClientAddresses {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** Counts a connection until it closes. Returns the network of the client instead if it has too many. */
+  /** Counts a connection until it closes. Returns the client's network instead if it has too many. */
   admit(socket: Socket): string | undefined {
     const address = normalizeAddress(socket.remoteAddress ?? '');
     if (this.#max === 0 || address === undefined || this.#trustedProxies.has(address)) return undefined;

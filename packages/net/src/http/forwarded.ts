@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { normalizeAddress } from '@rms/base/cidr';
 import { parseParameters, startOfLastEntry } from './parameters.ts';
 
-/** Statement of a proxy about the connection on which it received the request. */
+/** A proxy's statement about the connection that it received the request on. */
 export interface ForwardedEntry {
   /** Node that sent the request to the proxy, as received; undefined if the proxy does not name it. */
   readonly node: string | undefined;
-  /** In lower case; undefined if the proxy does not name a scheme. */
+  /** In lower case; undefined if the proxy reports no scheme. */
   readonly proto: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface ForwardedEntry {
 export interface Forwarded {
   /** The header text that contains the addresses, as received. */
   readonly text: string;
-  /** Returns the entry of the next proxy, the nearest first; undefined after the last one. */
+  /** Returns the next proxy's entry, the nearest first; undefined after the last one. */
   next(): ForwardedEntry | undefined;
 }
 
@@ -61,7 +61,7 @@ function readStandard(text: string): Forwarded {
   };
 }
 
-/** Returns a function that returns the entries of a list, the last one first. An empty list has no entries. */
+/** Returns a function that returns a list's entries, the last one first. An empty list has no entries. */
 function fromRight(list: string): () => string | undefined {
   let end = list === '' ? -1 : list.length;
   return () => {

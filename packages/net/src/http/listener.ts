@@ -29,9 +29,9 @@ export interface ListenOptions {
   readonly trustedProxies: CidrList;
   /** Maximum size of the request line and the headers. */
   readonly maxHeadersKib: number;
-  /** Returns a page in HTML for browsers whose headers exceed this size; default: the usual error in JSON. */
+  /** Returns a page in HTML for browsers with headers above this size; default: the usual error in JSON. */
   readonly headersPage?: (maxHeadersKib: number) => string;
-  /** Time between a response and the next request, after which an idle connection is closed. */
+  /** Time after a response until an idle connection is closed. */
   readonly keepAliveMs: number;
   readonly log: Logger;
   /** Called for every connection or malformed request that is refused. */
@@ -43,13 +43,13 @@ export interface ListenOptions {
 
 /** Time limits for clients, in milliseconds. */
 interface Times {
-  /** For the head of a request, including the time from the connection to the first request. */
+  /** For a request's head, including the time from the connection to the first request. */
   readonly headersMs: number;
   /** For a whole request. */
   readonly requestMs: number;
   /** For reading a response, or the next part of it. */
   readonly unreadMs: number;
-  /** Interval at which the limits are checked. */
+  /** How often the limits are checked. */
   readonly checkEveryMs: number;
 }
 

@@ -37,13 +37,13 @@ function messageOf(code: ErrorCode, given: string, [first, ...more]: readonly Fi
   return `${general.slice(0, -1)}: \`${first.field}\` ${first.message}${others}.`;
 }
 
-/** Statuses whose error body the specification defines, with exactly code, message and status. */
+/** Statuses with an error body of exactly code, message and status. */
 const withoutDocUrl: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /**
- * Formats an error as a response (specification, "Errors"): three fields, and details for `invalid_request`.
- * @param catalogUrl URL of the published error catalog. If given, an error whose body the specification does not define
- *   links to its code in the catalog.
+ * Formats an error as a response: three fields, and details for `invalid_request`.
+ * @param catalogUrl URL of the published error catalog. If given, an error with another
+ *   status links to its code in the catalog.
  */
 export function errorResponse(
   { code, message: given, kind, details, retryAfterSeconds }: RmsError,

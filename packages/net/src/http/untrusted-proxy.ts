@@ -18,8 +18,8 @@ const maxWatched = 100;
  * Creates a check that logs a warning, once per address, about a proxy outside TRUSTED_PROXIES: all its clients share
  * its address and the limits per address. Such a proxy is
  *
- * - an internal address that sends a header of a proxy, probably the ingress;
- * - a public address in front of which the header contains many other public addresses: a load balancer that appends its
+ * - an internal address that sends a proxy header, probably the ingress;
+ * - a public address that follows many other public addresses in the header: a load balancer that appends its
  *   own public address, or a content delivery network. A client that uses a proxy has few.
  */
 export function createProxyWarning(trustedProxies: CidrList, log: Logger): (client: Client) => void {

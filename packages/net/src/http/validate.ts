@@ -48,7 +48,7 @@ function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, maxDetails);
   const violations = issues.flatMap((issue) => violationsOf(issue, { schema, value, whole }));
-  // The values of a repeated parameter can violate the same rule.
+  // A repeated parameter's values can violate the same rule.
   const distinct = new Map(violations.map((violation) => [`${violation.field} ${violation.message}`, violation]));
   throw invalidRequest([...distinct.values()]);
 }
@@ -61,7 +61,7 @@ function invalidRequest(violations: readonly FieldViolation[]): RmsError {
   return new RmsError('invalid_request', { details });
 }
 
-/** The validated part of a request. Its name is the field of a violation that concerns the whole value. */
+/** The validated part of a request. Its name is the field in a violation that concerns the whole value. */
 type Whole = 'body' | 'query';
 
 /** Schema and value of a validation. */
@@ -108,7 +108,7 @@ function violationsOf(issue: z.core.$ZodIssue, { schema, value, whole }: Validat
   }
 }
 
-/** Returns "; known fields: a, b" for the object at a path of the schema; empty if it is not an object. */
+/** Returns "; known fields: a, b" for the object at a schema path; empty if it is not an object. */
 function knownFieldsOf(schema: ZodType, path: readonly PropertyKey[], noun: string): string {
   const object = schemaAt(schema, path);
   return object instanceof z.ZodObject ? `; known ${noun}s: ${Object.keys(object.shape).join(', ')}` : '';

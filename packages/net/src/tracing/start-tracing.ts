@@ -10,8 +10,8 @@ export interface StartTracingOptions {
 }
 
 /**
- * Starts tracing if OpenTelemetry's standard variables name an exporter. Otherwise it loads nothing and returns
- * undefined. Throws an error that names the invalid variable.
+ * Starts tracing if OpenTelemetry's standard variables configure an exporter. Otherwise it loads nothing and returns
+ * undefined. Throws an error that identifies the invalid variable.
  */
 export async function startTracing({
   serviceName,
@@ -27,8 +27,8 @@ export async function startTracing({
 }
 
 /**
- * Determines the exporter. Without a named exporter or an endpoint, the default is none; the default of the
- * specification is an exporter to localhost.
+ * Determines the exporter. Without a named exporter or an endpoint, the default is none; OpenTelemetry's
+ * default is an exporter to localhost.
  */
 function exporterKind(env: NodeJS.ProcessEnv): ExporterKind {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return 'none';

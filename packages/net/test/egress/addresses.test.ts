@@ -28,7 +28,7 @@ describe('IPv6 addresses that embed an IPv4 address', () => {
     '64:ff9b:1:a01::808:808',
     '64:ff9b:1:c0a8::808:808',
     '64:ff9b:1:a01::',
-    // The translator may use a prefix of 48 bits and ignore what follows.
+    // The translator may use a prefix of 48 bits and ignore the rest.
     '64:ff9b:1:a00:0:500:808:808',
     '64:ff9b:1:0:a:0:500:0',
     '64:ff9b:1:a:0:5::',

@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../src/egress/addresses.ts';
 
 /** A URL that must never be called. */
 export interface HostileTarget {
-  /** "PORT" stands for the port of a listener on all addresses of this machine. */
+  /** "PORT" stands for a listener's port on all addresses of this machine. */
   readonly url: string;
   readonly why: string;
   /**
@@ -235,7 +235,7 @@ for (const { address, scopeid } of Object.values(networkInterfaces()).flatMap((a
   if (!isPublicAddress(address)) shown(`an address of this machine (${scopeid ?? 0})`, `https://${host}:PORT/hook`);
 }
 
-/** @param port the port of the listener */
+/** @param port the listener's port */
 export function hostileTargets(port: number): HostileTarget[] {
   return table.map((target) => ({ ...target, url: target.url.replaceAll('PORT', `${port}`) }));
 }

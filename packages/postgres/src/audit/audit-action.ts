@@ -62,7 +62,7 @@ export type OtherAction =
   | 'delivery.redelivered'
   | 'alert_rule.tested';
 
-/** Facts about an action that are not fields of the target, such as the method of a sign-in. Never contains a secret. */
+/** Facts about an action that are not fields of the target, such as a sign-in's method. Never contains a secret. */
 type Details = Readonly<Record<string, unknown>>;
 
 /** An action with the changes that it made. */

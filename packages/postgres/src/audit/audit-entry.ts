@@ -7,7 +7,7 @@ import type { AuditedAction } from './audit-action.ts';
 export interface AuditTarget {
   /** ID of the object, or its name if it has no ID. Empty: unknown. */
   readonly id: string;
-  /** Name at the time of the action. Empty: the object has none. */
+  /** Name when the action happened. Empty: the object has none. */
   readonly name: string;
 }
 
@@ -31,7 +31,7 @@ export interface AuditEntry {
   readonly workspaceId: string;
   readonly environment: Environment | undefined;
   readonly actor: string;
-  /** Email address of a user or name of a key, at the time of the action. Empty: unknown, or the actor is a name. */
+  /** Email address of a user or name of a key, when the action happened. Empty: unknown, or the actor is a name. */
   readonly actorName: string;
   readonly address: string;
   readonly requestId: string;
@@ -45,7 +45,7 @@ export interface AuditEntry {
 }
 
 /**
- * Returns the actor of the call ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
+ * Returns the call's actor ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
  * a service's own actions.
  */
 export function actorOf({ actor, principal }: Pick<AuditOrigin, 'actor' | 'principal'>): string {

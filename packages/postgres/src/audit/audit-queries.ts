@@ -7,7 +7,7 @@ import { harmlessDetails, harmlessName } from './field-changes.ts';
 import { takeAuditPace } from './pace.ts';
 
 /**
- * Appends audit entries in the transaction of the change, so that a change and its entry are committed together or not
+ * Appends audit entries in the change's transaction, so that a change and its entry are committed together or not
  * at all. Skips entries with an empty list of changes: the request changed nothing. Throws `rate_limit_exceeded` if the
  * workspace makes audited changes too fast.
  * @param options.isPaced the caller has called takeAuditPace() for these entries
@@ -82,14 +82,14 @@ interface EntryRow {
   details: Record<string, unknown>;
 }
 
-/** Maximum number of entries that a list reads. Bounds the cost of a filter that few entries match. */
+/** Maximum number of entries that a list reads. Bounds a filter's cost if few entries match. */
 const maxRowsRead = 10_000;
 
 /** An entry is written while its request runs. Margins for differences between clocks. */
 const beforeRequestMs = 60_000;
 const afterRequestMs = 3_600_000;
 
-/** Returns bounds of the IDs of the entries of a request: the first, and the first that is too late. */
+/** Returns bounds for the IDs of a request's entries: the first, and the first that is too late. */
 function boundsOf(requestId: string): [first: string | null, end: string | null] {
   if (requestId === '') return [null, null];
   const atMs = idTime(requestId);
@@ -97,7 +97,7 @@ function boundsOf(requestId: string): [first: string | null, end: string | null]
 }
 
 /**
- * Selects the entries of a workspace and of targets after or before an entry; uses parameters 1 to 6. Callers append
+ * Selects entries of a workspace and of targets after or before an entry; uses parameters 1 to 6. Callers append
  * their row limits as subqueries: the planner does not know the values of subqueries, so it reads the index in order
  * instead of sorting the log.
  */
@@ -170,7 +170,7 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
   }));
 }
 
-/** Returns the ID of the last entry that {@link listAudit} reads; undefined if it reads all entries. */
+/** Returns the last entry's ID that {@link listAudit} reads; undefined if it reads all entries. */
 export async function lastAuditRead(
   db: Queryable,
   { workspaceId, targetId, targetIds = [], requestId = '', start }: AuditFilter,

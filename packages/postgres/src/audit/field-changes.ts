@@ -19,7 +19,7 @@ const maxNameLength = 200;
 /** Length that every value may have, even if the entry has {@link maxFields} changes. */
 const minValueLength = 40;
 
-/** How changes show a property: its value, the result of the function, a secret under this name, or not at all. */
+/** How changes show a property: its value, the function's result, a secret under this name, or not at all. */
 type FieldRule<Value> =
   | { readonly secret: string }
   | 'omitted'
@@ -39,7 +39,7 @@ interface Field {
 
 /**
  * Returns the fields that differ between two states of an object. `before` is undefined for a new object, `after` for a
- * deleted one. Both must be states that the transaction of the change has locked or written.
+ * deleted one. Both must be states that the change's transaction has locked or written.
  */
 export function changesBetween<T extends object>(
   rules: AuditedFields<T>,
@@ -56,7 +56,7 @@ export function changesBetween<T extends object>(
   return bounded(changed);
 }
 
-/** Returns the change of a secret that was replaced. */
+/** Returns the change for a replaced secret. */
 export function secretReplaced(field: string): FieldChanges {
   return bounded([{ field, before: secretValue, after: secretValue }]);
 }
@@ -77,7 +77,7 @@ export function harmlessDetails(details: Readonly<Record<string, unknown>>): Rec
   return harmless(redact(details)) as Record<string, unknown>;
 }
 
-/** Returns the fields of a property. */
+/** Returns a property's fields. */
 function fieldsOf<T extends object>(
   rules: AuditedFields<T>,
   state: T | undefined,

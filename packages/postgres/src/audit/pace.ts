@@ -11,7 +11,7 @@ const pace = { burst: 5_000, everySeconds: 10 };
 /**
  * Counts an audited change by a user or an API key. Throws `rate_limit_exceeded`. Operators have no limit. Not counted:
  * changes that concern both environments (sign-ins, users and members), which have limits of their own, and the end of an
- * object, such as the revocation of a key, which must always be possible and happens once per object.
+ * object, such as a key's revocation, which must always be possible and happens once per object.
  */
 export async function takeAuditPace(
   db: Queryable,

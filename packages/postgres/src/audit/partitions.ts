@@ -1,7 +1,7 @@
 import { dayPartitions, type Queryable } from '../db/index.ts';
 
 /**
- * Monthly partitions of the audit log. Services create them. Only the owner of the tables can drop them, which
+ * Monthly partitions of the audit log. Services create them. Only the tables' owner can drop them, which
  * `rms migrate` does if AUDIT_LOG_DAYS is set. It has no agreed clock, so partitions expire by the earlier one of the
  * clocks of the database and of this machine.
  */
@@ -11,7 +11,7 @@ export const auditPartitions = dayPartitions('audit', {
   expiryTime: () => `least(now(), to_timestamp(${Date.now() / 1000}))`,
 });
 
-/** Returns the size of the audit log with its indexes in bytes. */
+/** Returns the audit log's size with its indexes in bytes. */
 export async function auditLogBytes(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ bytes: string }>(
     `select coalesce(sum(pg_total_relation_size(inhrelid)), 0) as bytes from pg_inherits

@@ -1,7 +1,7 @@
 import type { NewAuditEntry } from './audit-entry.ts';
 
 /**
- * Returns the entry of an operator who starts to re-encrypt the secrets of a service.
+ * Returns the entry of an operator who starts to re-encrypt a service's secrets.
  * @param keyId ID of the current key, the prefix of everything that is encrypted with it
  */
 export function reencryptionStarted(service: 'auth' | 'webhooks' | 'alerts', keyId: string): NewAuditEntry {

@@ -7,7 +7,7 @@ import type { Queryable } from './queryable.ts';
  */
 export type ClockSchema = 'auth' | 'resources' | 'webhooks' | 'alerts';
 
-/** Difference between the clock of the database and the monotonic clock of this process that is not a jump. */
+/** Difference between the database's clock and the monotonic clock of this process that is not a jump. */
 const toleranceMs = 5 * 60_000;
 /** The same for the first reading: the service was stopped for that long. */
 const restartMs = 3_600_000;
@@ -26,8 +26,8 @@ export interface ClockReading {
 }
 
 /**
- * Creates a function that returns the agreed time of successive readings. It is the time of the database while that
- * advances like the monotonic clock. When the clock of the database jumps ahead, the agreed time continues with the
+ * Creates a function that returns the agreed time of successive readings. It is the database's time while that
+ * advances like the monotonic clock. When the database's clock jumps ahead, the agreed time continues with the
  * monotonic clock for an hour, and then follows at two days per hour. It follows a clock that is set back immediately.
  */
 export function createAgreement(): (reading: ClockReading) => number {

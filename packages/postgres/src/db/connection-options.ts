@@ -3,13 +3,13 @@ import type { PoolConfig } from 'pg';
 
 /** Options of pg, and an own one. */
 export interface ConnectionOptions extends PoolConfig {
-  /** Whether a session must be bound to the certificate of the server, see {@link dialingClient}. */
+  /** Whether a session must be bound to the server's certificate, see {@link dialingClient}. */
   readonly requiresChannelBinding?: true;
 }
 
 /** Parameters that pg evaluates. */
 const known = ['host', 'application_name'];
-/** Parameters that change nothing, with the values with which the service complies anyway. */
+/** Parameters that change nothing, with the values that the service complies with anyway. */
 const complied: Readonly<Record<string, readonly string[]>> = {
   client_encoding: ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'],
   target_session_attrs: ['any', 'read-write', 'primary'],
@@ -21,7 +21,7 @@ const complied: Readonly<Record<string, readonly string[]>> = {
 };
 const inUrl = 'use postgres://user:password@host:port/database';
 const tlsSettings = 'set DATABASE_CA_FILE, DATABASE_CERT_FILE and DATABASE_KEY_FILE';
-/** Parameters that consoles of providers and other programs write, and what to do instead. */
+/** Parameters that consoles of providers and other programs write, and their remedies. */
 const remedies: Readonly<Record<string, string>> = {
   sslrootcert: 'set DATABASE_CA_FILE, or use sslrootcert=system for the public CAs',
   sslcert: tlsSettings,
@@ -56,7 +56,7 @@ const unverified = 'no-verify';
  * Verification covers the certificate chain and the host name of the URL. No mode falls back to an unencrypted
  * connection. `ssl=` is an alias of `sslmode=`. `sslrootcert=system` requests the public CAs, and so TLS.
  *
- * `channel_binding` is for passwords over TLS: `prefer` binds a session to the certificate of the server if the server
+ * `channel_binding` is for passwords over TLS: `prefer` binds a session to the server's certificate if the server
  * offers it, and `require` refuses other sessions.
  */
 export function connectionOptions(url: string, files: TlsFiles, sessionOptions: string): ConnectionOptions {
@@ -148,7 +148,7 @@ function checkValue(name: string, value: string | undefined, accepted: readonly 
     throw new SettingsError(`${name}=${shown(value)} in DATABASE_URL is not supported; use ${accepted.join(' or ')}`);
 }
 
-/** Returns a short text for an error message. A part of a password is never shown: it would not be a plain word. */
+/** Returns a short text for an error message. Part of a password is never shown: it would not be a plain word. */
 function shown(text: string): string {
   return /^[\w-]{1,40}$/.test(text) ? text : '(not a word)';
 }

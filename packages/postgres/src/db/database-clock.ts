@@ -2,13 +2,13 @@ import { inCall } from '@rms/async';
 import type { Queryable } from './queryable.ts';
 
 /**
- * The clock of the database, continued by the monotonic clock of this process. It does not depend on the clock of this
+ * The database's clock, continued by the monotonic clock of this process. It does not depend on the clock of this
  * machine, which may be wrong or be set at any time, and all instances share it.
  */
 export interface DatabaseClock {
   /** Milliseconds since 1970. Throws if the clock has not been read. */
   nowMs(): number;
-  /** Reads the clock of the database; call it regularly. Rejects if the database is unreachable. */
+  /** Reads the database's clock; call it regularly. Rejects if the database is unreachable. */
   read(): Promise<void>;
   /** Reads the clock unless it has been read. Rejects if the database is unreachable. */
   ready(): Promise<void>;

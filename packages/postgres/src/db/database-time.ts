@@ -2,7 +2,7 @@ import { abortableDelay } from '@rms/async';
 import { createDatabaseClock } from './database-clock.ts';
 import type { Queryable } from './queryable.ts';
 
-/** The clock of the database for handlers and workers; see createDatabaseClock(). */
+/** The database's clock for handlers and workers; see createDatabaseClock(). */
 export interface DatabaseTime {
   /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading; see {@link start}. */
   nowMs(): number;

@@ -16,7 +16,7 @@ export interface DayPartitions {
    */
   drop(db: Queryable, retentionDays: number): Promise<number>;
   /**
-   * Returns the age in days at which partitions are dropped: at least the usual maximum age of a row when it is inserted.
+   * Returns the age in days of dropped partitions: at least the usual maximum age of a row when it is inserted.
    */
   keptDays(retentionDays: number): number;
   /**
@@ -43,7 +43,7 @@ export interface DayPartitions {
 
 /**
  * @param options.daysBack usual maximum age of a row when it is inserted, in days
- * @param options.expiryTime returns an SQL expression of the time by which partitions expire; default: the agreed time
+ * @param options.expiryTime returns an SQL expression of the time that partitions expire by; default: the agreed time
  */
 export function dayPartitions(
   schema: 'auth' | 'webhooks' | 'audit',
@@ -105,7 +105,7 @@ export function dayPartitions(
 interface LockSpace {
   /** Setting of the server. */
   readonly perTransaction: number;
-  /** Number of sessions for each of which the lock table has `perTransaction` entries. */
+  /** Number of sessions that the lock table has `perTransaction` entries for. */
   readonly sessions: number;
   /** Partitions of a day and their indexes, of all partitioned tables of the schema. */
   readonly relations: number;

@@ -1,6 +1,6 @@
 import type { Queryable } from './queryable.ts';
 
-/** Bounds the duration of a statement, far below its timeout. */
+/** Bounds a statement's duration, far below its timeout. */
 const rowsPerStatement = 1_000;
 
 /**

@@ -6,7 +6,7 @@ import type { ConnectionOptions } from './connection-options.ts';
 
 /** Members of pg's connection that its types do not declare. */
 interface Wire extends EventEmitter {
-  /** The socket of the connection. Until `connect` replaces it, a socket that is never opened. */
+  /** The connection's socket. Until `connect` replaces it, a socket that is never opened. */
   stream: Socket;
   _connecting: boolean;
   /** Opens the stream and begins the protocol. `port` is a path if `host` is undefined. */
@@ -16,7 +16,7 @@ interface Wire extends EventEmitter {
 /**
  * Returns a class of clients that open connections as `connect` of @rms/net/dial does: all addresses of the host race.
  * pg itself opens a single socket.
- * @param options returns the options of the next connection
+ * @param options returns the next connection's options
  */
 export function dialingClient(options: () => ConnectionOptions, timeoutMs: number): typeof pg.Client {
   return class DialingClient extends pg.Client {
@@ -30,7 +30,7 @@ export function dialingClient(options: () => ConnectionOptions, timeoutMs: numbe
   };
 }
 
-/** Returns the address of the server of a session; undefined if it is closed, or uses a Unix socket. */
+/** Returns a session's server address; undefined if it is closed, or uses a Unix socket. */
 export function addressOf(client: object): string | undefined {
   return (client as { connection: Wire }).connection.stream.remoteAddress;
 }

@@ -12,7 +12,7 @@ interface Backend {
   readonly secretKey: number | null;
 }
 
-/** Sessions whose statements were canceled. */
+/** Sessions with canceled statements. */
 const canceled = new WeakSet<object>();
 const cancelTimeoutMs = 3_000;
 /** Code of a CancelRequest in PostgreSQL's protocol. */
@@ -27,12 +27,12 @@ const committing = /^\s*commit\b/i;
  * passed, and no caller waits for the result. A statement in flight is canceled by the server, later statements are not
  * sent, and the session is closed, so that a late cancellation cannot meet a statement of another call.
  *
- * A statement of a call that does not end early costs no message.
+ * A call that does not end early costs no message.
  */
 export function endWithCall(pool: Pool): void {
   const queryable = pool as unknown as { query: Query };
   const queryPool = queryable.query.bind(pool);
-  // pool.query sends a queued statement in the context of the call that released the connection.
+  // pool.query sends a queued statement in the call context that released the connection.
   queryable.query = async (...given) => {
     const call = currentCall();
     if (!call || typeof given.at(-1) === 'function') return queryPool(...given);
@@ -76,7 +76,7 @@ async function inOpenCall<T>(
   }
 }
 
-/** Asks the server to cancel the statement of a session, and closes the session after the response. */
+/** Asks the server to cancel a session's statement, and closes the session after the response. */
 function cancel(client: PoolClient): void {
   if (canceled.has(client)) return;
   canceled.add(client);

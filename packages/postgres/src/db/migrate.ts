@@ -19,7 +19,7 @@ export interface Migration {
 }
 
 export interface MigrateOptions {
-  /** Prefix of the names of the services' roles; unset: no roles. */
+  /** Prefix of the services' role names; unset: no roles. */
   readonly rolePrefix?: string | undefined;
   /** Maximum number of tries of a transaction that waits for a table lock. */
   readonly lockTries?: number;

@@ -8,7 +8,7 @@ import { roleName, type ServiceRole } from './roles.ts';
 export interface OpenPoolOptions {
   /** Application name, shown in pg_stat_activity. */
   readonly name: string;
-  /** Service whose role the sessions assume if DATABASE_ROLE_PREFIX names roles; unset: the role of the login. */
+  /** Service with the role that the sessions assume if DATABASE_ROLE_PREFIX is set; unset: the login's role. */
   readonly role?: ServiceRole;
   /** Maximum number of connections; default: DATABASE_POOL_SIZE. */
   readonly max?: number;

@@ -31,8 +31,8 @@ export function readPageToken(tokenKeys: Keys, binding: string, token: string): 
 }
 
 /**
- * Cuts a page out of the rows that were read. `rows` are in the order of the list and contain one row more than the
- * page if more rows exist in the direction of the walk.
+ * Cuts a page out of the rows that were read. `rows` are in the list's order and contain one row more than the
+ * page if more rows exist in the walk's direction.
  * @param scanEnd sort keys of the last row that was read, if a filtered list stopped reading before it had enough rows.
  *   The walk continues there.
  */
@@ -48,10 +48,10 @@ export function cutPage<T>(
   const items = full ? (backwards ? rows.slice(1) : rows.slice(0, size)) : rows;
   return {
     items,
-    /** Sort keys from which the walk continues; undefined: from the edge of the items. */
+    /** Sort keys that the walk continues from; undefined: from the items' edge. */
     scanEnd: full ? undefined : scanEnd,
     isBackwards: backwards,
-    // A walk backwards without more rows has reached the beginning of the list, regardless of deletions in the
+    // A walk backwards without more rows has reached the list's beginning, regardless of deletions in the
     // meantime.
     page: backwards && !more ? 1 : (start?.page ?? 1),
     hasNext: backwards || more,
@@ -59,7 +59,7 @@ export function cutPage<T>(
   };
 }
 
-/** Returns the tokens of the next and the previous page; empty if there is no such page. */
+/** Returns tokens for the next and the previous page; empty if there is no such page. */
 export function tokensOf<T>(
   tokenKeys: Keys,
   binding: string,

@@ -36,7 +36,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Returns whether one row may be the cause of a statement's failure: PostgreSQL rejected the statement, and neither an
+ * Returns whether one row may have caused a statement's failure: PostgreSQL rejected the statement, and neither an
  * outage, nor a lock, nor a schema or privilege that differs from the expected one explains it. Unlike
  * {@link isRefusal}, it includes rows without a partition and errors that a retry may not repeat.
  */

@@ -17,7 +17,7 @@ export interface PoolOptions {
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Role that each session assumes; unset: the role of the login. */
+  /** Role that each session assumes; unset: the login's role. */
   readonly role?: string | undefined;
   /** 'kept' is for statements that find all rows by key; default: 'each'. See {@link sessionOptions}. */
   readonly plans?: 'each' | 'kept' | undefined;
@@ -38,7 +38,7 @@ const idleInTransactionTimeoutMs = 30_000;
 const idleTimeoutMs = 10_000;
 
 /**
- * Settings on which this code depends, and which a server, a database or a role can set differently: the text forms of
+ * Settings that this code depends on, and that a server, a database or a role can set differently: the text forms of
  * values and literals, and the isolation level.
  */
 const fixedOptions = [

@@ -2,14 +2,14 @@ import { RmsError } from '@rms/base/errors';
 import type pg from 'pg';
 import type { Pool, PoolClient, Queryable } from './queryable.ts';
 
-/** The server of a session, as of the start of the session. */
+/** A session's server, as of the session's start. */
 interface Server {
   readonly isReadOnly: boolean;
   /** Identifies the cluster. Standbys and physical backups have the identifier of their origin. */
   readonly system: string;
   /** Hexadecimal number that grows with each promotion; empty for a standby, or if the server does not provide it. */
   readonly timeline: string;
-  /** Whether the server has applied the settings with which the connection began. Poolers can be told to ignore them. */
+  /** Whether the server has applied the connection's startup settings. Poolers can be told to ignore them. */
   readonly isConfigured: boolean;
 }
 
@@ -68,10 +68,10 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
 }
 
 /**
- * Keeps the sessions of a pool on the current primary. After a failover, the old primary may stay up and keep its
- * sessions, whose reads are stale and whose writes fail.
+ * Keeps a pool's sessions on the current primary. After a failover, the old primary may stay up and keep its
+ * sessions, with stale reads and failing writes.
  *
- * - A session reads the state of its server once, before its first use. A session whose settings are not in effect is
+ * - A session reads the state of its server once, before its first use. A session without effective settings is
  *   rejected. If another session is on a later timeline of the same cluster, the new session is rejected. If the new
  *   session is on a later timeline or in another cluster, the other sessions are closed.
  * - A session is closed when its server reports that it became read-only. The report costs no statement: PostgreSQL

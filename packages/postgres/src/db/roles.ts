@@ -6,14 +6,14 @@ export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';
 /** Privileges of each service, as named by GRANT: on all tables of a schema, or by table. */
 export type Grants = Readonly<Partial<Record<ServiceRole, string | Readonly<Record<string, string>>>>>;
 
-/** Returns the name of a service's role in PostgreSQL. */
+/** Returns a service's role name in PostgreSQL. */
 export function roleName(prefix: string, service: ServiceRole): string {
   return `${prefix}_${service}`;
 }
 
 const roles: readonly ServiceRole[] = ['auth', 'resources', 'webhooks', 'alerts'];
 
-/** From PostgreSQL 16 on, the creator of a role is its member, but may not assume it. */
+/** From PostgreSQL 16 on, a role's creator is its member, but may not assume it. */
 const maySetRole = `case when current_setting('server_version_num')::integer < 160000
   then pg_has_role($1::text, 'MEMBER') else pg_has_role($1::text, 'SET') end`;
 

@@ -65,7 +65,7 @@ export function shareConnections(pool: Pool, { max, waitMs }: { max: number; wai
   };
 }
 
-/** Waits until a connection of the share is handed over. Rejects when the call ends, and after `waitMs`. */
+/** Waits for one of the share's connections. Rejects when the call ends, and after `waitMs`. */
 function untilFree({ waiting }: Share, call: CallScope, waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

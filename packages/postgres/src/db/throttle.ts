@@ -28,7 +28,7 @@ export interface ThrottleTable {
 }
 
 /**
- * Returns the queries of a throttle table.
+ * Returns a throttle table's queries.
  * @param table name with schema; columns: subject bytea primary key, arrival_at timestamptz
  */
 export function throttleTable(table: `${string}.throttles`): ThrottleTable {

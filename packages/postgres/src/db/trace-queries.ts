@@ -6,13 +6,13 @@ type Statement = string | { readonly text?: string; readonly name?: string; read
 
 /** Maximum length of a statement in a span. Values are parameters and are not recorded. */
 const textLimit = 1_000;
-/** Maximum number of cached steps. Bounds memory for statements whose text is built dynamically. */
+/** Maximum number of cached steps. Bounds memory for statements with dynamic text. */
 const stepsKept = 500;
 /** Statements that are too cheap to get a span. */
 const silent = /^\s*(?:begin|rollback|set|listen)\b/i;
 
 /**
- * Wraps a pool so that each statement becomes a span of the current trace. Without tracing, the pool is unchanged.
+ * Wraps a pool so that each statement becomes a span in the current trace. Without tracing, the pool is unchanged.
  * @param url database URL; its host, port and name become span attributes
  */
 export function traceQueries(pool: Pool, url: string): void {

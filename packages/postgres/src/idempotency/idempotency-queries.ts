@@ -15,7 +15,7 @@ export interface ClaimedRef extends IdempotencyRef {
   readonly claim: Buffer;
 }
 
-/** The record of a key. */
+/** A key's record. */
 export interface StoredResponse {
   /** SHA-256 of the request. */
   readonly fingerprint: Buffer;
@@ -69,7 +69,7 @@ export async function releaseKey(
   );
 }
 
-/** Reads the response stored under a key; undefined if there is none or it has expired. */
+/** Reads the response stored under a key; undefined without one, or if it has expired. */
 export async function readResponse(
   db: Queryable,
   schema: IdempotencySchema,

@@ -27,17 +27,17 @@ export interface IdempotentRequest {
   /** Called only if there is a key. */
   tenant(): Tenant;
   /**
-   * Separates the keys of the endpoints of a service. Empty for the creation of webhooks, whose keys are stored as the
+   * Separates the keys per endpoint of a service. Empty for the creation of webhooks: their keys are stored as the
    * client sent them.
    */
   readonly operation: string;
   /** Empty: the client sent none. */
   readonly key: string;
-  /** Content that a repetition of the request must also have. Compared as JSON. */
+  /** Content that a repeated request must also have. Compared as JSON. */
   readonly content: unknown;
 }
 
-/** The result of a request that may have been made before. */
+/** Result of a request that may have been made before. */
 export interface Outcome<Desc extends DescMessage> {
   readonly response: MessageShape<Desc>;
   /** Whether this is the stored response of an earlier request. */
@@ -50,8 +50,8 @@ type Perform<State> = (tx: Queryable) => Promise<State>;
 /**
  * Makes requests with an Idempotency-Key take effect once. Responses are stored for 24 hours, encrypted. Both methods
  * throw `invalid_request` for an invalid key, and `idempotency_key_reused` if the key belongs to a request with other
- * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also name the
- * caller that may see it, and the handler must remove the secret for others.
+ * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also contain
+ * the caller that may see it, and the handler must remove the secret for others.
  */
 export interface Idempotency {
   /** Runs `perform` and stores its response in one transaction. */
@@ -80,7 +80,7 @@ const claimedSeconds = 60;
 class KeyTaken extends Error {}
 
 /**
- * Creates the store of a service.
+ * Creates a service's store.
  * @param contextOf binds an encrypted response to its record
  */
 export function createIdempotency(parts: {
@@ -109,7 +109,7 @@ export function createIdempotency(parts: {
       if (!(error instanceof KeyTaken)) throw error;
     }
     const stored = await readResponse(pool, schema, ref);
-    // The record has expired or was released in the meantime.
+    // The record has expired or was released since then.
     if (!stored) throw new RmsError('conflict');
     if (!stored.fingerprint.equals(fingerprint)) throw new RmsError('idempotency_key_reused');
     const bytes = box.open(stored.answer, contextOf(ref));

@@ -5,7 +5,7 @@ export interface WorkspaceTable {
   /** Name with schema. */
   readonly name: string;
   /**
-   * Column by which rows are deleted in ranges. An index begins with workspace_id, environment and this column. Rows of
+   * Column for deleting rows in ranges. An index begins with workspace_id, environment and this column. Rows of
    * a tenant with the same value are deleted together, so there must be few.
    */
   readonly by: string;
@@ -19,7 +19,7 @@ export interface WorkspaceTable {
 export interface WorkspaceContents {
   /** Schema of the service. Contains the table `deleted_workspaces`. */
   readonly schema: 'auth' | 'resources' | 'webhooks' | 'alerts';
-  /** Tables in the order in which their rows are deleted. */
+  /** Tables in the order of deleting their rows. */
   readonly tables: readonly WorkspaceTable[];
 }
 
@@ -30,7 +30,7 @@ export interface Part {
   readonly environment: Environment | '' | undefined;
 }
 
-/** Returns the parts of the contents in the order of their deletion. */
+/** Returns the contents' parts in the order of their deletion. */
 export function partsOf({ tables }: WorkspaceContents): Part[] {
   return tables.flatMap((table): Part[] =>
     table.acrossEnvironments

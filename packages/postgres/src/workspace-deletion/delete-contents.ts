@@ -12,7 +12,7 @@ import {
   rowsPerBatch,
 } from './deletion-queries.ts';
 
-/** Time after which a call returns, so that it ends long before its deadline. */
+/** Maximum duration of a call, so that it ends long before its deadline. */
 const callMs = 2_000;
 
 /** Place where the deletion continues: a part, and the last deleted value of its column `by`. */
@@ -21,7 +21,7 @@ interface Position {
   readonly after: string | undefined;
 }
 
-/** Result of {@link deleteContents}, in the form of the RPCs. */
+/** Result of {@link deleteContents}, in the RPCs' form. */
 interface Deletion {
   /** Deleted rows by table, of all calls for the workspace together. */
   readonly deleted: Record<string, bigint>;
@@ -29,7 +29,7 @@ interface Deletion {
   readonly nextPageToken: string;
 }
 
-/** Throws `invalid_request` unless `workspaceId` is the ID of a workspace. */
+/** Throws `invalid_request` unless `workspaceId` is a workspace ID. */
 export function checkWorkspaceId(workspaceId: string): void {
   if (!isId('ws', workspaceId)) throw invalid('workspace_id', 'must be the ID of a workspace');
 }

@@ -32,7 +32,7 @@ interface Range {
   readonly rows: number;
 }
 
-/** Reads the range of the next rows of a part after a value; undefined if there are none. */
+/** Reads the next rows' range of a part after a value; undefined if there are none. */
 export async function readRange(
   tx: Queryable,
   workspaceId: string,
@@ -51,7 +51,7 @@ export async function readRange(
   return range && range.rows > 0 ? range : undefined;
 }
 
-/** Deletes the rows of a range and returns their number. Both bounds are known, so few partitions are read. */
+/** Deletes a range's rows and returns their number. Both bounds are known, so few partitions are read. */
 export async function deleteRange(
   tx: Queryable,
   workspaceId: string,
@@ -67,7 +67,7 @@ export async function deleteRange(
   return rowCount ?? 0;
 }
 
-/** Condition of the rows of a part; parameter 2 is the environment or null. */
+/** Condition of a part's rows; parameter 2 is the environment or null. */
 function ofEnvironment(environment: Part['environment']): string {
   return environment === undefined ? '$2::text is null' : 'environment = $2';
 }
@@ -102,7 +102,7 @@ export async function readDeletedRows(
   return rows[0]?.deleted_rows ?? {};
 }
 
-/** Returns up to `limit` deleted workspaces whose next sweep is due, the longest overdue ones first. */
+/** Returns up to `limit` deleted workspaces with a due sweep, the longest overdue ones first. */
 export async function readDueSweeps(db: Queryable, schema: Schema, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ workspace_id: string }>(
     `select workspace_id from ${schema}.deleted_workspaces where sweep_at <= now() order by sweep_at limit $1`,

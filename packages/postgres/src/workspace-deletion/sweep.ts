@@ -10,7 +10,7 @@ const workspacesPerSweep = 100;
  * Deletes rows that arrived after the deletion of their workspace: requests in flight, events on the bus, reports of
  * usage. Sweeps each deleted workspace at increasing intervals, for 30 days: records stay on the bus for a week by
  * default, and a process repeats a report for at most six days. Also ends a deletion that was interrupted. Workspaces
- * take turns.
+ * are served round-robin.
  */
 export async function sweepDeletedWorkspaces(
   { pool, contents, log }: { readonly pool: Pool; readonly contents: WorkspaceContents; readonly log: Logger },

@@ -16,7 +16,7 @@ const monthMs = 31 * 86_400_000;
 const everything = { targetId: '', action: '', since: undefined, start: undefined, limit: 100 };
 const origin: AuditOrigin = { actor: 'operator:a@b', actorName: '', clientAddress: '', requestId: '' };
 
-/** Returns the month of a time as in names of partitions: "202612". */
+/** Returns a time's month as in names of partitions: "202612". */
 const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7).replace('-', '');
 
 describe('The months of the audit log', () => {
@@ -77,7 +77,7 @@ describe('The months of the audit log', () => {
   test('are dropped by the owner of the tables when their last day has expired', async () => {
     const { pool } = database;
     const [first = '', ...later] = await partitions();
-    // PostgreSQL reports an error before it releases the locks of the statement. The next statement of the same session
+    // PostgreSQL reports an error before it releases the statement's locks. The next statement of the same session
     // waits for that, and one of another session does not.
     const dropper = await pool.connect();
     const reader = await pool.connect();

@@ -5,7 +5,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const startMs = Date.UTC(2026, 0, 1);
 
-/** An instance that reads the clock of a database, which is `aheadMs` ahead, after `afterMs` of real time. */
+/** An instance that reads a database's clock, which is `aheadMs` ahead, after `afterMs` of real time. */
 function instance() {
   const agree = createAgreement();
   return (afterMs: number, aheadMs: number, stored: number | null = null) =>
@@ -51,7 +51,7 @@ describe('the agreed time', () => {
   test('follows an instance that has seen the clock advance', () => {
     const suspended = instance();
     suspended(0, 0, null);
-    // Its monotonic clock stood still for a day, in which another instance has agreed on the time.
+    // Its monotonic clock stood still for a day, during which another instance has agreed on the time.
     expect(suspended(minuteMs, dayMs, startMs + dayMs)).toBe(minuteMs + dayMs);
   });
 });

@@ -11,7 +11,7 @@ describe('new connections use the current files', () => {
   const log = createLogger({ name: 'db', level: 'silent' });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Closes the connections of the pool, so that the next statement needs a new one. */
+  /** Closes the pool's connections, so that the next statement needs a new one. */
   const reconnect = async (pool: Pool) => {
     const client = await pool.connect();
     client.release(true);

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { createPool } from '../../src/db/index.ts';
 
-/** Startup messages have a length of 4 bytes, the version of the protocol, and pairs of texts that end with a zero byte. */
+/** Startup messages have a length of 4 bytes, the protocol's version, and pairs of texts that end with a zero byte. */
 const headBytes = 8;
 
 describe('a pooler', () => {

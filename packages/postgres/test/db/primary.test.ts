@@ -1,7 +1,7 @@
 import { type FailoverPair, startFailoverPair, waitUntil } from '@rms/testkit';
 import { checkPrimary, createPool, inTransaction, openSession, type Pool } from '../../src/db/index.ts';
 
-/** Address of the server of a session, and whether it is the promoted one. */
+/** Address of a session's server, and whether it is the promoted one. */
 const serverOf = async (db: Pick<Pool, 'query'>) => {
   const { rows } = await db.query<{ timeline: string; pid: number }>(
     'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline, pg_backend_pid() as pid',

@@ -176,7 +176,7 @@ async function startTlsRelay(
   const server = createServer(async (client) => {
     const forward = connect(Number(port), '127.0.0.1');
     for (const socket of [client, forward]) sockets.add(socket.on('error', () => {}));
-    // Both sides begin with a request for TLS of 8 bytes and its confirmation of one byte.
+    // Both sides begin with a request for TLS of 8 bytes and its confirmation of a byte.
     const [request] = await once(client, 'data');
     forward.write(request);
     await once(forward, 'data');

@@ -4,7 +4,7 @@ import { fillWorkspace, rowsOfWorkspace, type TestDatabase, waitUntil } from '@r
 import { deleteContents, type WorkspaceContents } from '../../src/workspace-deletion/index.ts';
 
 /**
- * Describes the deletion of a workspace's rows by a service. Fills all tables of the database, so that a table that is
+ * Describes deleting a workspace's rows by a service. Fills all tables of the database, so that a table that is
  * missing in `contents` fails the tests.
  */
 export function describeDeletion({
@@ -14,11 +14,11 @@ export function describeDeletion({
   housekeep,
 }: {
   readonly contents: WorkspaceContents;
-  /** Creates a database with the tables of the service and of the audit log. */
+  /** Creates a database with the service's and the audit log's tables. */
   readonly createDatabase: () => Promise<TestDatabase>;
   /** SQL expressions of columns; see {@link fillWorkspace}. */
   readonly special?: Readonly<Record<string, string>>;
-  /** Runs the housekeeping of the service until the signal aborts. */
+  /** Runs the service's housekeeping until the signal aborts. */
   readonly housekeep: (pool: Pool, signal: AbortSignal) => Promise<void>;
 }): void {
   // Entries before the first month of the audit log.
@@ -50,7 +50,7 @@ export function describeDeletion({
         pageToken = nextPageToken;
       }
     };
-    /** Returns the rows besides the audit log and the record of the deletion. */
+    /** Returns the rows besides the audit log and the deletion's record. */
     const remaining = async (id: string) => {
       const { [deletedWorkspaces]: record, 'audit.entries': entries, ...rest } = await rowsOfWorkspace(pool, id);
       return Object.values(rest).flat();
@@ -100,7 +100,7 @@ export function describeDeletion({
   });
 }
 
-/** Returns a pool whose statements fail after a number of statements, as if the process had ended there. */
+/** Returns a pool with statements that fail after a number of statements, as if the process had ended there. */
 function failingAfter(pool: Pool, statements: number): Pool {
   let sent = 0;
   const counted = (query: (...given: unknown[]) => unknown) => (given: string, values?: unknown[]) => {

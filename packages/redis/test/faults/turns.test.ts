@@ -3,7 +3,7 @@ import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { createClusterServers } from '../../src/cluster-servers.ts';
 
-/** A node of a cluster of two primaries, whose connection opens immediately. */
+/** A node in a cluster of two primaries. Its connection opens immediately. */
 class Node extends EventEmitter {
   status = 'wait';
   readonly options = {};

@@ -43,7 +43,7 @@ const maxTallies = 50_000;
  */
 const maxOfWorkspace = 5_000;
 /**
- * Maximum time for which a report is retried. Shorter than the seven days for which the alerts service remembers stored
+ * Maximum time of retrying a report. Shorter than the seven days that the alerts service remembers stored
  * reports: after that time, it would count a report with a lost response twice.
  */
 const maxRetryMs = 6 * 86_400_000;

@@ -16,7 +16,7 @@ const shownLength = 40;
 const watches = new Map<string, LevelFile>();
 
 /**
- * Sets a logger's level from a file, immediately and whenever the content changes. The content is the name of a level;
+ * Sets a logger's level from a file, immediately and whenever the content changes. The content is a level's name;
  * an empty file restores `level`. Invalid content, or an unreadable file, is logged once and changes nothing. The file
  * is read by its path every two seconds, because Kubernetes replaces a symbolic link when a ConfigMap changes.
  */

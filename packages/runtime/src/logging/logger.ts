@@ -9,7 +9,7 @@ export type Logger = PinoLogger;
 export interface LoggerOptions {
   readonly name: string;
   readonly level?: string;
-  /** File whose content sets the level at run time: see {@link followLevelFile}; empty: none. */
+  /** File with content that sets the level at run time: see {@link followLevelFile}; empty: none. */
   readonly levelFile?: string;
   /** Default: stdout, each line immediately. */
   readonly destination?: DestinationStream;

@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino';
 
-/** Fields to omit after the message: shown at the beginning of a line, or the same in every line. */
+/** Fields to omit after the message: shown at a line's beginning, or the same in every line. */
 const shown = new Set(['level', 'time', 'service', 'msg', 'pid', 'hostname']);
 const controls = /(?!\n)\p{Cc}|\p{Bidi_Control}/gu;
 

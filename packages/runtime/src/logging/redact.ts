@@ -60,19 +60,19 @@ const secretTexts = new RegExp(
     String.raw`((?:password|passwd|passphrase|secret|token|api_?key)=)[^\s"\\&,;]+`,
     // 32 bytes in base64, such as the encryption key.
     String.raw`((?<![\w+/-]))[A-Za-z0-9+/]{43}=(?![\w+/=-])`,
-    // A private key up to its end or, if that is missing, to the end of the text.
+    // A private key up to its end or, if that is missing, to the text's end.
     '(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----).*?(?:-----END|$)',
   ].join('|'),
   'gis',
 );
 const hints = ['sk_', 'whsec_', '://', '=', 'earer ', 'asic ', 'BEARER', 'BASIC', 'PRIVATE KEY'];
 
-/** Characters after a cut that are searched for the rest of a secret that starts before it. */
+/** Characters after a cut that are searched for the end of a secret that starts before it. */
 const margin = 500;
 
 /**
- * Removes texts that look like secrets from a finished log line. The work is linear in the length of the line.
- * @param options.length reads only the beginning of the line, and returns the redacted form of this many characters
+ * Removes texts that look like secrets from a finished log line. The work is linear in the line's length.
+ * @param options.length reads only the line's beginning, and returns the redacted form of this many characters
  */
 export function redactLine(line: string, { length = line.length }: { readonly length?: number } = {}): string {
   const read = line.slice(0, length + margin);

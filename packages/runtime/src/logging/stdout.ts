@@ -29,7 +29,7 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
  * must be able to exit without a reader.
  *
  * A process with pino's own destination (sonic-boom) cannot exit without a reader: on EAGAIN its `flushSync` and its
- * synchronous writes retry without a limit, so a process whose non-blocking stdout is full ignores SIGTERM. The test
+ * synchronous writes retry without a limit, so a process with full non-blocking stdout ignores SIGTERM. The test
  * "ends although the reader has stopped reading" shows it. On errors other than EPIPE sonic-boom emits `error` instead
  * of discarding lines.
  */

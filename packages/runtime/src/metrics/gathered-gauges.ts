@@ -26,7 +26,7 @@ export interface GaugeValue<Label extends string> {
   readonly value: number;
 }
 
-/** Adds a gauge whose values are computed from the result of the read. */
+/** Adds a gauge with values computed from the read's result. */
 export type AddGauge<Found> = <Label extends string = never>(
   gauge: GatheredGauge<Label>,
   valuesOf: (found: Found) => readonly GaugeValue<Label>[],
@@ -36,10 +36,10 @@ const ageName = 'rms_gather_age_seconds';
 const failuresName = 'rms_gather_failures_total';
 
 /**
- * Creates gauges whose values require a query. A scrape runs the query once for all gauges, never concurrently, and
+ * Creates gauges with values that require a query. A scrape runs the query once for all gauges, never concurrently, and
  * waits for it until the deadline. If the read fails or hangs, the previous values are exported until they are stale.
  * After that the gauges have no values, so that old values are not mistaken for current values.
- * `rms_gather_age_seconds` exports the age of the values.
+ * `rms_gather_age_seconds` exports the values' age.
  */
 export function gatherGauges<Found>(options: GatherOptions<Found>): AddGauge<Found> {
   const { metrics, source, read, freshMs = 5_000, deadlineMs = 2_000, staleMs = 60_000 } = options;

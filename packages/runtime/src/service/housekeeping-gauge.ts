@@ -1,8 +1,8 @@
 import { Gauge, type Metrics } from '../metrics/index.ts';
 
 /**
- * Registers a gauge of the last successful housekeeping run, and returns a function that sets it to the current time.
- * The initial value is the start of the service.
+ * Registers a gauge for the last successful housekeeping run, and returns a function that sets it to the current time.
+ * The initial value is the service's start.
  */
 export function showHousekeeping(metrics: Metrics): () => void {
   const gauge = new Gauge({

@@ -13,7 +13,7 @@ export interface ServiceState {
   readonly failing: readonly string[];
 }
 
-/** Reads the state of a service; called at each probe. */
+/** Reads a service's state; called at each probe. */
 export type ReadState = () => ServiceState | Promise<ServiceState>;
 
 /** State before a service has started. */

@@ -11,7 +11,7 @@ export function currentOf<T extends string | object>(value: Current<T>): T {
   return typeof value === 'function' ? (value as () => T)() : value;
 }
 
-/** Receives the changes of a followed value, and failures to read it. */
+/** Receives a followed value's changes, and failures to read it. */
 export interface FollowLog {
   info(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -1,17 +1,17 @@
 import { type Setting, settingsTable } from './settings-table.ts';
 
-/** Variable that is not a setting, and the setting whose name is one typing error away. */
+/** Variable that is not a setting, and the setting with a name one typing error away. */
 export interface Misspelled {
   readonly given: string;
   readonly meant: string;
 }
 
-/** Returns the non-empty variables whose names are one typing error from the name of a setting. */
+/** Returns the non-empty variables with names one typing error from a setting's name. */
 export function misspelledSettings(env: NodeJS.ProcessEnv): Misspelled[] {
   const table: Readonly<Record<string, Setting>> = settingsTable;
   const settings = Object.entries(table);
   const names = settings.flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]));
-  // Standard variables that some settings read, such as https_proxy, and one that none reads.
+  // Standard variables that some settings read, such as https_proxy, and HTTP_PROXY, which none reads.
   const known = new Set([...names, 'HTTP_PROXY', ...settings.flatMap(([, { fallbacks = [] }]) => fallbacks)]);
   return Object.keys(env)
     .filter((given) => env[given] !== '' && !known.has(given))

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { normalizeCidr } from '@rms/base/cidr';
 
 /**
- * Parsers of environment variables, one for each kind of value. Each accepts one spelling of a value, and throws an
+ * Parsers of environment variables, one per kind of value. Each accepts one spelling of a value, and throws an
  * error with the value and the accepted form otherwise: empty parts of a list, blanks, signs, exponents, hexadecimal
- * numbers and leading zeros are typing errors, whose most likely meaning must not be guessed.
+ * numbers and leading zeros are typing errors. Their most likely meaning must not be guessed.
  */
 
 /** Parses any text. {@link checkText} applies to all settings. */
@@ -27,7 +27,7 @@ export function name(value: string): string {
   return value;
 }
 
-/** Parses the name of a claim, which can be a URL. */
+/** Parses a claim's name, which can be a URL. */
 export function claim(value: string): string {
   if (!/^[!-~]{1,200}$/.test(value)) throw new Error(`"${value}" is not the name of a claim`);
   return value;
@@ -124,7 +124,7 @@ export const proxyExemptions = listOf('localhost,.example.com,10.0.0.0/8', (item
   return host === '*' || isHost(host.replace(/^\*?\./, '')) || (number === undefined && isNetwork(host));
 });
 
-/** Returns a parser of a list whose items satisfy `isItem`. `example` is a valid list, for messages. */
+/** Returns a parser for lists with items that satisfy `isItem`. `example` is a valid list, for messages. */
 function listOf(example: string, isItem: (item: string) => boolean) {
   return (value: string): string[] => {
     if (value === '') return [];
@@ -224,7 +224,7 @@ export function secretUrl(...schemes: string[]) {
     if (/^[^/?#]*[/?#].*@/.test(rest)) {
       throw new Error('has an unescaped "/", "?" or "#" in the password; percent-encode it (%2F, %3F, %23)');
     }
-    // The host of a Unix socket is a parameter: postgres://user:password@/database?host=/folder.
+    // A Unix socket's host is a parameter: postgres://user:password@/database?host=/folder.
     const [address = '', parameters = ''] = value.split(/\?(.*)/, 2);
     const isSocket = address.includes('@/') && /(?:^|&)host=(?:\/|%2F)/i.test(parameters);
     if (/\s/.test(value) || !(URL.canParse(value) || isSocket)) {
@@ -270,7 +270,10 @@ function isHost(value: string): boolean {
   return isHostName(value);
 }
 
-/** A name whose last label is a number is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1" differently. */
+/**
+ * A name with a number as its last label is an IPv4 address; resolvers read "10.1", "010.0.0.1" and "0x7f.1"
+ * differently.
+ */
 function isHostName(value: string): boolean {
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i.test(value)) return isIP(value) === 4;
   const labels = value.replace(/\.$/, '').split('.');

@@ -13,7 +13,7 @@ type Table = typeof settingsTable;
 /** Name of a setting and of its environment variable. */
 export type SettingName = keyof Table;
 
-/** Files from which secrets were read. */
+/** Files that secrets were read from. */
 type SecretFiles = { readonly [Name in SettingName]?: string };
 
 const secretFiles = Symbol('secret files');
@@ -46,12 +46,12 @@ export function readSettings(env: NodeJS.ProcessEnv, names: readonly SettingName
   return (Object.keys(files).length > 0 ? { ...settings, [secretFiles]: files } : settings) as Settings;
 }
 
-/** Returns the files from which secrets were read. Copies of the settings keep them. */
+/** Returns the files that secrets were read from. Copies of the settings keep them. */
 export function secretFilesOf(settings: Settings): SecretFiles {
   return settings[secretFiles] ?? {};
 }
 
-/** Reads and parses a secret of `file`. Throws an error with the name of the setting, without the value. */
+/** Reads and parses a secret of `file`. Throws an error with the setting's name, without the value. */
 export function parseSetting<Name extends SettingName>(name: Name, file: string): Settings[Name] {
   try {
     return parse(name, { value: readSecretFile(name, file) }) as Settings[Name];
@@ -61,8 +61,8 @@ export function parseSetting<Name extends SettingName>(name: Name, file: string)
 }
 
 /**
- * Reads the settings of a process that starts, as {@link readSettings}. Before that, warns on stderr about environment
- * variables whose name is one typing error from the name of a setting.
+ * Reads the settings when a process starts, as {@link readSettings}. Before that, warns on stderr about environment
+ * variables with a name one typing error from a setting's name.
  */
 export function readStartSettings(env: NodeJS.ProcessEnv): Settings {
   for (const { given, meant } of misspelledSettings(env)) {
@@ -153,7 +153,7 @@ function readSecretFile(name: SettingName, file: string): string {
   }
 }
 
-/** Returns the normal form of a variable of the system, which other programs also read, with their own tolerance. */
+/** Returns the normal form of a system variable, which other programs also read, with their own tolerance. */
 function withoutBlanks(value: string): string {
   return value
     .split(',')

@@ -44,7 +44,7 @@ export function readCaFile(settings: Settings, name: CaFileName): Buffer | undef
   return ca;
 }
 
-/** Interval at which a followed CA file of endpoints is read again. */
+/** How often a followed CA file of endpoints is read again. */
 const refreshMs = 5_000;
 
 /**

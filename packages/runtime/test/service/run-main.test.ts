@@ -59,7 +59,7 @@ describe('runMain', () => {
     service.kill('SIGINT');
     await service.hasPrinted('stopping');
     const ended = service.ended();
-    // Signals within a second of the first count as the same signal, so repeat it until a later signal arrives.
+    // Signals within a second after the first count as the same signal, so repeat it until a later signal arrives.
     const again = setInterval(() => service.kill('SIGINT'), 200);
     expect(await ended).toMatchObject({ code: 130, words: ['started', 'stopping'] });
     clearInterval(again);

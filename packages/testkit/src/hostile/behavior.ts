@@ -41,7 +41,7 @@ export interface ResponseBehavior {
 /** Behaviors by path, without the query. */
 export type Behaviors = Readonly<Record<string, Behavior>>;
 
-/** A record of the receiver. The file contains one line of JSON per record, in chronological order. */
+/** A receiver's record. The file contains one line of JSON per record, in chronological order. */
 export type ReceiverRecord = StartRecord | ReadRecord | RespondedRecord;
 
 /** The receiver has started. */
@@ -59,7 +59,7 @@ export interface ReadRecord {
   readonly path: string;
   /** The `webhook-id` header. */
   readonly eventId: string;
-  /** Whether X-Service-Signature matches the body and the secret of the path; undefined without a secret or a body. */
+  /** Whether X-Service-Signature matches the body and the path's secret; undefined without a secret or a body. */
   readonly verified: boolean | undefined;
   readonly atMs: number;
 }
@@ -76,7 +76,7 @@ export interface ReceiverSettings {
   /** Port per listener; 0: disabled. */
   readonly ports: Readonly<Record<ListenerName, number>>;
   readonly controlPort: number;
-  /** File to which records are appended. */
+  /** File that records are appended to. */
   readonly recordFile: string;
   /** File with a {@link ReceiverPlan}. */
   readonly planFile: string;

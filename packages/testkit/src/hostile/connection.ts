@@ -14,7 +14,7 @@ const healthy: Behavior = { kind: 'respond' };
 let connections = 0;
 let requests = 0;
 
-/** Serves the requests of a connection, each with the behavior of its path. */
+/** Serves a connection's requests, each with the behavior of its path. */
 export function serve(socket: Socket, { plan, write }: Shared): void {
   connections += 1;
   const connection = connections;

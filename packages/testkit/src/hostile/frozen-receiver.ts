@@ -8,7 +8,7 @@ export interface FrozenReceiver {
   stop(): Promise<void>;
 }
 
-/** Starts a receiver whose queue of connections is full, so that the system ignores further ones. */
+/** Starts a receiver with a full queue of connections, so that the system ignores further ones. */
 export async function startFrozenReceiver(): Promise<FrozenReceiver> {
   const receiver = await startHostileReceiver({ backlog: 1 });
   receiver.pause();

@@ -18,18 +18,18 @@ import {
 /** A misbehaving webhook receiver on loopback, in its own process. */
 export interface HostileReceiver {
   readonly pid: number;
-  /** Returns the URL of a path on a listener. */
+  /** Returns a path's URL on a listener. */
   url(path: string, listener?: ListenerName): string;
   readonly ports: Readonly<Record<ListenerName, number>>;
   /** CA that signs the certificates of all listeners except `selfSigned`. It is not among the public CAs. */
   readonly caFile: string;
   /** Sets the behavior for a path; it survives a restart. Default: 200 immediately. */
   behave(path: string, behavior: Behavior): Promise<void>;
-  /** Sets the secret of the deliveries to a path; later deliveries are verified. */
+  /** Sets the secret for deliveries to a path; later deliveries are verified. */
   expectSecret(path: string, secret: string): Promise<void>;
   /** Returns all records, including records from before a kill. */
   records(): ReceiverRecord[];
-  /** Returns the requests of a path, in order. */
+  /** Returns a path's requests, in order. */
   requests(path: string): ReadRecord[];
   /** Returns the number of open connections. */
   connections(): Promise<number>;

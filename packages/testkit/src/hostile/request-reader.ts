@@ -17,7 +17,7 @@ export interface RequestHandlers {
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** Reads the requests of a connection, one after another. Supports Content-Length only. */
+/** Reads a connection's requests, one after another. Supports Content-Length only. */
 export function readRequests(socket: Duplex, { onFirstByte, onHead, onRequest }: RequestHandlers): void {
   let buffered = Buffer.alloc(0);
   let head: RequestHead | undefined;

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
-/** The records of a name. In a list of lists, each query gets the next list, and the last one repeats. */
+/** A name's records. In a list of lists, each query gets the next list, and the last one repeats. */
 export interface Records {
   readonly a?: readonly string[] | readonly (readonly string[])[];
   readonly aaaa?: readonly string[] | readonly (readonly string[])[];

@@ -17,7 +17,7 @@ export interface RelayData {
   readonly isResumed: Int32Array;
 }
 
-/** Starts a relay whose queue of connections is full, so that the system ignores further ones. */
+/** Starts a relay with a full queue of connections, so that the system ignores further ones. */
 export async function startFrozenRelay(targetPort: number): Promise<FrozenRelay> {
   const port = await freePort();
   const isResumed = new Int32Array(new SharedArrayBuffer(4));

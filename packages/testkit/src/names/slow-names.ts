@@ -21,8 +21,8 @@ const addresses = ['127.0.0.1', secondAddress];
 const host = 'slow.example';
 
 /**
- * Tests that a client connects to a server whose name has two addresses: if the first one never responds, by the second
- * one; if the second one refuses, by the first one, although that takes a second.
+ * Tests that a client connects to a server with two addresses of its name: if the first one never responds, by the
+ * second one; if the second one refuses, by the first one, although that takes a second.
  */
 export function testSlowNames(start: () => Promise<NamedServer> | NamedServer): void {
   const { test, beforeEach, afterEach } = testGlobals();

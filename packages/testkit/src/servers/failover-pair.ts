@@ -6,7 +6,7 @@ import { type PostgresServer, startPostgresAt } from './postgres.ts';
 import { startTcpSwitch, type TcpSwitch } from './tcp-switch.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Two copies of one PostgreSQL behind one address, as after a failover that left the old primary running. */
+/** Two copies of a PostgreSQL behind one address, as after a failover that left the old primary running. */
 export interface FailoverPair {
   /** URL of the address. New connections reach the old primary until {@link failOver}. */
   readonly url: string;

@@ -3,7 +3,7 @@ import type { RedisServer } from './redis.ts';
 
 const keys = 6_000;
 
-/** Settings of redis.conf with which a server needs a millisecond per key to load its data. */
+/** Settings of redis.conf that make a server need a millisecond per key to load its data. */
 export const slowLoading = { 'key-load-delay': '1000', 'loading-process-events-interval-bytes': '1024' };
 
 /** Whether the server rejects commands because it loads its data. */

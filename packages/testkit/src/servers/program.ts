@@ -41,7 +41,7 @@ export interface ProgramOptions {
 const terminateTimeoutMs = 30_000;
 const shownLines = 15;
 
-/** Starts a program and waits until it is ready. An error contains the end of the output. */
+/** Starts a program and waits until it is ready. An error contains the output's end. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { name, outputFile } = options;
   let child = await launch(options);

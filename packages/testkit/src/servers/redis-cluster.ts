@@ -2,7 +2,7 @@ import { freePort } from '../free-port.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type RedisServer, type RedisTls, startRedis, tlsSettings } from './redis.ts';
 
-/** A Redis Cluster of three primaries, of which the first has a replica. */
+/** A Redis Cluster of three primaries. The first has a replica. */
 export interface RedisCluster {
   /** URL of a node other than the first. */
   readonly url: string;

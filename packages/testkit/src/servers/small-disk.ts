@@ -10,7 +10,7 @@ export interface SmallDisk {
   fill(): void;
   /** Removes that file. */
   free(): void;
-  /** Unmounts the file system. Processes that use it must have ended. */
+  /** Unmounts the file system. Processes that use it must have exited. */
   remove(): void;
 }
 

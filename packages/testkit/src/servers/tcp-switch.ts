@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { listenOnLoopback } from './loopback-server.ts';
 
-/** A TCP proxy on loopback whose target can change for new connections, as the address of a cluster does. */
+/** A TCP proxy on loopback with a target that can change for new connections, as a cluster's address does. */
 export interface TcpSwitch {
   readonly port: number;
   /** Sends new connections to another port of loopback. Open connections keep their target. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { programEnv } from './program-env.ts';
 
-/** Command line without `rms`, and the environment of the command. */
+/** Command line without `rms`, and the command's environment. */
 export interface CommandRequest {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -18,7 +18,7 @@ export interface Outcome {
 
 /** Process that runs `rms` commands. */
 export interface Commands {
-  /** Runs a command with the environment `env`, after the commands before it have ended. */
+  /** Runs a command with the environment `env`, after the commands before it end. */
   run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome>;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Commands {
 const main = join(import.meta.dirname, 'commands-main.ts');
 
 /**
- * Runs `rms` commands in one process, one after another. To start a process for each command would cost ten times as
+ * Runs `rms` commands in one process, one after another. To start a process per command would cost ten times as
  * much CPU. The process starts with the first command.
  */
 export function startCommands(): Commands {

@@ -54,7 +54,7 @@ export interface NetworkOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Additional settings per service. */
   readonly serviceEnv?: Readonly<Partial<Record<NetworkServiceName | 'dashboard', Readonly<Record<string, string>>>>>;
-  /** Server on which a database is created; default: the server of the test run. */
+  /** Server that a database is created on; default: the test run's server. */
   readonly databaseUrl?: string;
   /** Existing database to use instead of a new database; it is kept. */
   readonly existingDatabaseUrl?: string;
@@ -221,7 +221,7 @@ function identities(folder: string) {
   };
 }
 
-/** Picks the ports of a gateway and returns its URLs and settings. */
+/** Picks a gateway's ports and returns its URLs and settings. */
 async function placeGateway() {
   const [live, sandbox, metrics] = [await freePort(), await freePort(), await freePort()];
   return {

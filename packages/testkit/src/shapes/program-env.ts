@@ -6,8 +6,8 @@ export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const inherited = ['PATH', 'NODE_COMPILE_CACHE', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot'];
 
 /**
- * Builds the environment of the programs under test: `settings` and a few system variables, but none of the developer's
- * settings.
+ * Builds the environment for the programs under test: `settings` and a few system variables, but none of the
+ * developer's settings.
  */
 export function programEnv(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = {};

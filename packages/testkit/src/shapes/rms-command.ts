@@ -1,7 +1,7 @@
 import type { Commands } from './commands.ts';
 
 /**
- * Runs the `rms` command with --json. Returns the document of a single result, or a list as `{ data }`. An error
+ * Runs the `rms` command with --json. Returns a single result's document, or a list as `{ data }`. An error
  * contains the line that the command printed on stderr.
  */
 export type RmsCommand = <T>(...args: string[]) => Promise<T>;
@@ -14,7 +14,7 @@ export function rmsCommand(commands: Commands, env: NodeJS.ProcessEnv): RmsComma
   };
 }
 
-/** Parses the output of `rms … --json`: the document of a single result, or a list as `{ data }`. */
+/** Parses the output of `rms … --json`: a single result's document, or a list as `{ data }`. */
 export function resultOf(stdout: string): unknown {
   if (stdout.trim() === '') return undefined;
   const document = JSON.parse(stdout) as { data: unknown };

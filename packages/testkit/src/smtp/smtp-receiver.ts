@@ -13,7 +13,7 @@ export interface SmtpReceiver {
   /** smtp:// or smtps://, including the login if set. */
   readonly url: string;
   readonly port: number;
-  /** CA that signs the certificate of the server; not among the public CAs. Empty without TLS. */
+  /** CA that signs the server's certificate; not among the public CAs. Empty without TLS. */
   readonly caFile: string;
   /** Sets the behavior; {} accepts everything. */
   behave(plan: SmtpPlan): void;

@@ -3,8 +3,8 @@ const localDomain = /(?:^|\.)(?:localhost|localdomain|local|internal|lan|home\.a
 const domainForm = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**
- * Returns the name with which this service introduces itself to an SMTP server (RFC 5321, 4.1.1.1): the host name if it
- * is a public domain name, otherwise the domain of the sender. The names of pods are not domain names.
+ * Returns the name that this service introduces itself with to an SMTP server (RFC 5321, 4.1.1.1): the host name if it
+ * is a public domain name, otherwise the sender's domain. The names of pods are not domain names.
  */
 export function defaultEhloName(hostname: string, senderAddress: string): string {
   if (domainForm.test(hostname) && !localDomain.test(hostname)) return hostname.toLowerCase();

@@ -64,7 +64,7 @@ export async function readReports(
   return new Map(rows.map(({ recipient, ...report }) => [recipient, report]));
 }
 
-/** Leases due emails for `leaseMs`, so that no other instance sends them. Workspaces take turns. */
+/** Leases due emails for `leaseMs`, so that no other instance sends them. Round-robin over workspaces. */
 export async function leaseEmails(db: Queryable, limit: number, leaseMs: number): Promise<LeasedEmail[]> {
   const { rows } = await db.query<{
     workspace_id: string;
@@ -119,7 +119,7 @@ export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, e
 }
 
 /**
- * Makes up to 1,000 emails due that wait for another attempt, because the reason of their failures may have ended; each
+ * Makes up to 1,000 emails due that wait for another attempt, because the reason of their failures may be gone; each
  * email that is sent makes more due. An email that is due later than a lease lasts is not leased.
  */
 export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void> {
@@ -137,7 +137,7 @@ export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void
 export interface EmailOutcome {
   readonly recipient: string;
   readonly state: 'queued' | 'sent' | 'failed';
-  /** Last reply of the SMTP server, or last error; empty: no attempt has ended. */
+  /** Last reply of the SMTP server, or last error; empty: no attempt is over. */
   readonly reply: string;
 }
 
@@ -155,7 +155,7 @@ export async function readOutcomes(
   return rows;
 }
 
-/** Emails whose last attempt failed and that will be attempted again. */
+/** Emails that failed at the last attempt and will be attempted again. */
 export interface WaitingEmails {
   /** At most `limit`. */
   readonly count: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '@rms/runtime/logging';
 import type { Deliver } from './sender.ts';
 
-/** Writes emails to .eml files, for installations without an SMTP server. The log names each file. */
+/** Writes emails to .eml files, for installations without an SMTP server. The log identifies each file. */
 export function createEmlFolder(folder: string, log: Logger): Deliver {
   return async ({ id, to, raw }) => {
     const file = join(folder, `${id.replace(/[^\w-]/g, '_')}.eml`);

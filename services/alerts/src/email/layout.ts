@@ -13,9 +13,9 @@ export interface Message {
   readonly footer: readonly string[];
   readonly unsubscribe?: {
     readonly label: string;
-    /** URL to which email clients POST (RFC 8058). */
+    /** URL that email clients POST to (RFC 8058). */
     readonly url: string;
-    /** Token that undoes the unsubscription. Becomes the fragment of the link in the text. */
+    /** Token that undoes the unsubscription. Becomes the link's fragment in the text. */
     readonly undoToken: string;
   };
 }

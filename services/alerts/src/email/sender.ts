@@ -90,7 +90,7 @@ export function createEmailSender({ pool, time, box, deliver, sender, metrics, l
     name: 'emails',
     wake: sleeper.wake,
     async run(signal) {
-      // The settings of the SMTP server may have changed.
+      // The SMTP server's settings may have changed.
       await hastenEmails(pool, leaseMs);
       while (!signal.aborted) {
         const emails = await leaseEmails(pool, batchSize, leaseMs);

@@ -2,7 +2,7 @@
 export interface SmtpRefusal {
   /** "RCPT TO", for example. "DATA" also means the reply to the whole message. */
   readonly command: string;
-  /** The reply of the server: "550 5.1.1 No such user". */
+  /** The server's reply: "550 5.1.1 No such user". */
   readonly reply: string;
 }
 

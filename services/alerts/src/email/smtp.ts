@@ -98,7 +98,7 @@ export function createSmtpDelivery(config: SmtpConfig, log: Logger): Deliver {
     },
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,
-    // nodemailer starts TLS itself. It would keep the addresses of a name for five minutes, and longer if lookups fail.
+    // nodemailer starts TLS itself. It would keep a name's addresses for five minutes, and longer if lookups fail.
     getSocket: (_options, done) =>
       connect({ host, port, timeoutMs: connectMs }).then(
         (connection) => done(null, { connection }),

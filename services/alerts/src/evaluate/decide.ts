@@ -30,7 +30,7 @@ const calmMs: Readonly<Record<AlertKind, number>> = {
  * Advances the incident of each subject of a tenant.
  *
  * @param current the open incident of each subject, or the most recently closed one
- * @param newId generates the ID of a new incident
+ * @param newId generates a new incident's ID
  */
 export function decide(
   rules: readonly Rule[],
@@ -57,7 +57,7 @@ export function decide(
   const after = new Map<string, StoredIncident>();
   let open = false;
   for (const { kind, subjectId, observation: seenNow } of subjects) {
-    // A recovery from "exceeded" needs only one notice, so the recovery of the warning waits until "exceeded" has
+    // A recovery from "exceeded" needs only one notice, so the warning's recovery waits until "exceeded" has
     // recovered.
     const isTwice = kind === 'quota' && subjectId === 'warning' && isExceeded && seenNow?.bad === false;
     const observation = isTwice ? undefined : seenNow;
@@ -111,8 +111,8 @@ function coverOf(
 }
 
 /**
- * Returns the observation for an open incident whose subject has no observation. undefined ends the incident without a
- * notice.
+ * Returns the observation for an open incident without an observation of its subject. undefined ends the incident
+ * without a notice.
  */
 function ofUnseen(
   { kind, subjectId, object, threshold, summary }: StoredIncident,

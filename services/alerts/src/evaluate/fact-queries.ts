@@ -11,7 +11,7 @@ export interface Windows {
 
 /**
  * The counts that a window of $4 seconds before $3 consists of: minutes before the first whole hour, then hours. A window
- * of a day has up to 1,440 minutes for each of up to 1,000 webhooks, and other tenants wait for the evaluation.
+ * of a day has up to 1,440 minutes per webhook for up to 1,000 webhooks, and other tenants wait for the evaluation.
  */
 const spansOfWindow = `
   (values ('minute', $3::timestamptz - make_interval(secs => $4),

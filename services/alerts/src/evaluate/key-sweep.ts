@@ -25,7 +25,7 @@ export interface KeySweep extends Worker {
   sweep(signal: AbortSignal): Promise<void>;
 }
 
-/** The longest time before a key's expiry for which a rule can alert. */
+/** The longest time before a key's expiry that a rule can alert at. */
 const horizonMs = 90 * 24 * 3_600_000;
 const retryMs = 30_000;
 /** Keys or workspaces per call to auth. */

@@ -13,7 +13,7 @@ export interface Facts {
   readonly expiringKeys: readonly { readonly keyId: string; readonly name: string; readonly expiresAtMs: number }[];
 }
 
-/** Counts of the requests of a tenant within the window of a rule. */
+/** Counts of a tenant's requests within a rule's window. */
 export interface RequestFacts {
   readonly requests: number;
   /** Responses with status 4xx or 5xx, except 429. */

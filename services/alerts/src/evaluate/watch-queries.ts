@@ -3,8 +3,8 @@ import type { Queryable } from '@rms/postgres/db';
 import { isLaterThan } from '../impossible-times.ts';
 
 /**
- * Locks the tenant whose evaluation is most overdue until the transaction ends. If none is overdue, a tenant that would
- * wait longer than `longestWaitMs`, because the clock of the database was ahead. Returns undefined if none is due.
+ * Locks the tenant with the most overdue evaluation until the transaction ends. If none is overdue, a tenant that would
+ * wait longer than `longestWaitMs`, because the database's clock was ahead. Returns undefined if none is due.
  */
 export async function takeDue(tx: Queryable, longestWaitMs: number): Promise<Tenant | undefined> {
   const { rows } = await tx.query<{ workspace_id: string; environment: Tenant['environment'] }>(

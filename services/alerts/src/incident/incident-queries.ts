@@ -48,7 +48,7 @@ export async function readCurrent(db: Queryable, { workspaceId, environment }: T
 }
 
 /**
- * Inserts or updates incidents of a tenant, which has some for each of its webhooks and keys, in one statement: other
+ * Inserts or updates incidents of a tenant, which has some per webhook and key, in one statement: other
  * tenants wait for the evaluation. Each incident may occur only once.
  */
 export async function writeIncidents(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Current state of a subject according to a rule. */
 export interface Observation {
   readonly bad: boolean;
-  /** In the unit of the threshold. */
+  /** In the threshold's unit. */
   readonly value: number;
   readonly threshold: number;
   /** Text for emails and the dashboard. */
@@ -17,7 +17,7 @@ export interface Incident {
   readonly lastNoticeAtMs: number;
   /** Number of "opened" and "repeated" notices. */
   readonly notices: number;
-  /** Time at which the subject became healthy; undefined while it is bad. */
+  /** When the subject became healthy; undefined while it is bad. */
   readonly calmSinceMs: number | undefined;
   readonly closedAtMs: number | undefined;
   readonly value: number;
@@ -56,8 +56,8 @@ const maxCalmMs = 6 * 3_600_000;
  *                                      ▼
  *                                ended (no notice)
  *
- * The required healthy time doubles with each incident of the subject that opens within a day of the previous one, up
- * to six hours. A subject that fluctuates all day therefore causes only a few emails.
+ * The required healthy time doubles with each incident of the subject that opens within a day after the previous one,
+ * up to six hours. A subject that fluctuates all day therefore causes only a few emails.
  *
  * @param current the open incident of the subject, if any
  * @param previous the most recently closed incident of the subject, if known

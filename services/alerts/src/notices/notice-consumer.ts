@@ -60,7 +60,7 @@ export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeCon
       try {
         await take(record);
       } catch (err) {
-        // Invalid data of a workspace must not block the notices of the others. Any other failure is retried.
+        // Invalid data of a workspace must not block the others' notices. Any other failure is retried.
         if (!isRefusal(err)) throw err;
         log.error({ err, partition: record.partition, offset: record.offset }, 'skipped an invalid notice');
       }

@@ -16,7 +16,7 @@ export async function lockWatch(tx: Queryable, { workspaceId, environment }: Ten
 }
 
 /**
- * Stores the sequence of a notice. Returns false if a notice about the webhook with the same or a higher sequence has
+ * Stores a notice's sequence. Returns false if a notice about the webhook with the same or a higher sequence has
  * been processed.
  */
 export async function noteSequence(tx: Queryable, ref: WebhookRef, sequence: bigint): Promise<boolean> {

@@ -10,7 +10,7 @@ interface Circumstances {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** Returns the addresses for the emails of a rule. Excludes duplicates, and unsubscribed and unconfirmed addresses. */
+/** Returns the addresses for a rule's emails. Excludes duplicates, and unsubscribed and unconfirmed addresses. */
 export function addressesOf(
   rule: Pick<Rule, 'recipients' | 'toOwners'>,
   { owners, unsubscribed, unconfirmed }: Circumstances,

@@ -39,12 +39,12 @@ const problems: Readonly<Partial<Record<AlertKind, string>>> = {
   delivery_failures_in_a_row: 'deliveries',
 };
 
-/** Returns the thread of the emails about a problem of a subject. Two rules that report it share the thread. */
+/** Returns the email thread about a subject's problem. Two rules that report it share the thread. */
 export function threadOf(kind: AlertKind, { subjectId }: Pick<ReportedIncident, 'subjectId'>): string {
   return `${problems[kind] ?? kind} ${subjectId}`;
 }
 
-/** Returns the title of the email that reports an incident: the problem and its object. */
+/** Returns the email title that reports an incident: the problem and its object. */
 export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subjectId' | 'object'>): string {
   return `${alertRules[kind].subject}${objectText(kind, incident)}`;
 }
@@ -53,9 +53,9 @@ export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subje
 const maxListed = 50;
 
 /**
- * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
- * of objects, the workspace and the environment. A later email about a single incident replies to the report and has its
- * title, even if another rule reported the problem.
+ * Returns the content of an email about one or more incidents of a rule. Its subject line identifies the object or the
+ * number of objects, the workspace and the environment. A later email about a single incident replies to the report and
+ * has its title, even if another rule reported the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
   const { kind, notice, environment, workspaceName, incidents, report } = email;

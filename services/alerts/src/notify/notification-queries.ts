@@ -6,7 +6,7 @@ import type { Notice } from '../incident/incident.ts';
 import type { IncidentNotice } from '../incident/incident-queries.ts';
 import type { AlertKind } from '../rule/rule.ts';
 
-/** A pending notification to the recipients of a rule. */
+/** A pending notification to a rule's recipients. */
 export interface Notification extends Tenant {
   readonly id: string;
   readonly kind: AlertKind;
@@ -31,8 +31,8 @@ const longestDelayMs = 5 * 60_000;
 
 /**
  * Queues notifications of a tenant, in the transaction that writes their incidents. They become due with a pending
- * notification of the same rule and kind, or after `gatherMs`, so that one email reports all. If the recovery of the same
- * subject is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and
+ * notification of the same rule and kind, or after `gatherMs`, so that one email reports all. If the same subject's
+ * recovery is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and
  * the new incident is not reported. Each subject may occur only once.
  */
 export async function insertNotifications(
@@ -128,7 +128,7 @@ interface NotificationRow {
 }
 
 /**
- * Leases the oldest due notifications for `leaseMs`. Workspaces take turns.
+ * Leases the oldest due notifications for `leaseMs`, round-robin over workspaces.
  * @param gatherMs that of {@link insertNotifications}
  */
 export async function leaseNotifications(
@@ -163,7 +163,7 @@ export async function readGroup(
   return rows.map(toNotification);
 }
 
-/** Postpones the notifications of a workspace that are leased or due, at most 1,000. */
+/** Postpones a workspace's notifications that are leased or due, at most 1,000. */
 export async function postponeNotifications(db: Queryable, workspaceId: string, seconds: number): Promise<void> {
   await db.query(
     `update alerts.notifications set due_at = now() + make_interval(secs => $2)

@@ -53,7 +53,7 @@ export interface Notifier extends Worker {
   /** Starts a lookup of pending notifications immediately. */
   wake(): void;
   /**
-   * Queues a test for the recipients of a rule and returns their addresses and the IDs of the emails. Throws
+   * Queues a test for a rule's recipients and returns their addresses and the email IDs. Throws
    * `rate_limit_exceeded`. Rejects if auth is unavailable.
    */
   test(notification: NotificationParts, origin: AuditOrigin): Promise<{ recipients: string[]; emailIds: string[] }>;
@@ -70,7 +70,7 @@ const maxLogged = 10;
 
 /**
  * Turns the due notifications of a rule into one email per recipient, in one transaction, so that no recipient gets them
- * twice or not at all. The notifications of a workspace that exceeds its limit of emails wait.
+ * twice or not at all. A workspace's notifications beyond its email limit stay pending.
  */
 export function createNotifier(parts: NotifierParts): Notifier {
   const {

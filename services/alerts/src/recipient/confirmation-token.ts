@@ -1,7 +1,7 @@
 import { type Keys, openToken, signToken } from '@rms/base/secrets';
 import { isEmailAddress } from '../rule/rule.ts';
 
-/** Payload of a confirmation link: an address, and the workspace whose alerts it receives after the confirmation. */
+/** Payload of a confirmation link: an address, and the workspace that it receives alerts of after the confirmation. */
 export interface Confirmation {
   readonly workspaceId: string;
   readonly address: string;

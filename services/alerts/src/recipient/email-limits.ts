@@ -44,7 +44,7 @@ export async function takeEmails(tx: Queryable, { kind, workspaceId, recipients 
   }
 }
 
-/** A subject with a limit. `exceeded` is the beginning of the error message. */
+/** A subject with a limit. `exceeded` is the error message's beginning. */
 interface Limited {
   readonly subject: string;
   readonly exceeded: string;

@@ -16,7 +16,7 @@ export async function readConfirmed(
 }
 
 /**
- * Records that an address is asked to confirm. Returns false if it has confirmed or was asked within the last
+ * Records a request to confirm an address. Returns false if it has confirmed or was asked within the last
  * `retryAfterSeconds`. A request in the future, from a clock that was ahead, does not count.
  */
 export async function recordConfirmationRequest(

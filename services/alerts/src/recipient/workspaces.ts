@@ -12,7 +12,7 @@ export interface Member {
 
 /** Looks up workspaces and their members in auth. */
 export interface Workspaces {
-  /** Returns the members of the workspace, without disabled users. */
+  /** Returns the workspace's members, without disabled users. */
   membersOf(workspaceId: string): Promise<Member[]>;
   /** Returns the display name of a workspace, or its ID if it does not exist. */
   nameOf(workspaceId: string): Promise<string>;

@@ -10,8 +10,8 @@ const maxCounted = 1_000;
 const emailAddress = /(?<![^\s<>()"',;:])[^\s<>()"',;:]+@[^\s<>()"',;:]+/g;
 
 /**
- * Returns whether an SMTP server is configured, and how many emails wait because their last attempt failed. Emails in a
- * folder reach only the operator.
+ * Returns whether an SMTP server is configured, and how many emails are queued because their last attempt failed.
+ * Emails in a folder reach only the operator.
  */
 export function getEmailStatus(
   { pool }: Pick<HandlerParts, 'pool'>,

@@ -17,7 +17,7 @@ import { type HandlerParts, refuse } from './handler.ts';
 const maxPageSize = 100;
 
 /**
- * Returns a page of incidents. The page token is the ID of the last incident. It needs no protection because a caller
+ * Returns a page of incidents. The page token is the last incident's ID. It needs no protection because a caller
  * who may list incidents may see all of them.
  */
 export function listIncidents({ pool }: HandlerParts): Handlers<typeof AlertsService>['listIncidents'] {

@@ -9,7 +9,7 @@ import { removeUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
 /**
- * Undoes an unsubscription. The token is in the fragment of the link, which browsers never send, so logs of servers and
+ * Undoes an unsubscription. The token is in the link's fragment, which browsers never send, so logs of servers and
  * proxies do not contain it.
  */
 export function resubscribe({ pool, time }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['resubscribe'] {

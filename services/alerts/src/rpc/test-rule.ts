@@ -21,7 +21,7 @@ const pollMs = 100;
 const states = enumNames(TestEmailState);
 
 /**
- * Sends a test email to the recipients of a rule, even if the rule is disabled. Waits for the first attempts, so that
+ * Sends a test email to a rule's recipients, even if the rule is disabled. Waits for the first attempts, so that
  * the response shows whether the SMTP server accepts the email.
  */
 export function testRule({ pool, notifier, isSending }: Parts): Handlers<typeof AlertsService>['testRule'] {
@@ -48,7 +48,7 @@ export function testRule({ pool, notifier, isSending }: Parts): Handlers<typeof 
   };
 }
 
-/** Returns whether no attempt has ended. */
+/** Returns whether no attempt is over. */
 function isPending({ state, reply }: EmailOutcome): boolean {
   return state === 'queued' && reply === '';
 }

@@ -64,8 +64,8 @@ export function updateRule(parts: Parts): Handlers<typeof AlertsService>['update
 }
 
 /**
- * Returns the address that a change subscribes again. Throws `invalid_request` unless it is the address of the user who
- * makes the change: only the recipient can undo an unsubscription.
+ * Returns the address that a change subscribes again. Throws `invalid_request` unless it is the
+ * caller's address: only the recipient can undo an unsubscription.
  */
 async function readResubscribed(
   { pool, workspaces }: Parts,

@@ -9,7 +9,7 @@ import {
 } from '@rms/postgres/audit';
 import type { AlertKind, Rule } from './rule.ts';
 
-/** A rule with the addresses whose unsubscription a change ends. */
+/** A rule with the addresses that a change subscribes again. */
 export type SubscribedRule = Rule & { readonly unsubscribed: readonly string[] };
 
 const fields: AuditedFields<SubscribedRule> = {
@@ -26,7 +26,7 @@ const fields: AuditedFields<SubscribedRule> = {
   unsubscribed: 'shown',
 };
 
-/** Returns what changed between two locked or written states of a rule. */
+/** Returns the changes between two locked or written states of a rule. */
 export function ruleChanges(before: SubscribedRule, after: SubscribedRule): FieldChanges {
   return changesBetween(fields, before, after);
 }

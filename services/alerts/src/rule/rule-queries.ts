@@ -2,7 +2,7 @@ import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import type { AlertKind, Rule } from './rule.ts';
 
-/** Returns the rules of a tenant that differ from the defaults. `lock` locks them until the transaction ends. */
+/** Returns a tenant's rules that differ from the defaults. `lock` locks them until the transaction ends. */
 export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): Promise<Rule[]> {
   const { rows } = await db.query<{
     kind: AlertKind;

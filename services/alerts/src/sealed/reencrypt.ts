@@ -9,7 +9,7 @@ export interface ReencryptedBatch {
   readonly resealed: number;
   /** Number of emails that no configured key decrypts. They stay unchanged. */
   readonly unreadable: number;
-  /** Last processed email, after which the next batch starts. undefined after the last batch. */
+  /** Last processed email; the next batch starts after it. undefined after the last batch. */
   readonly next: SealedRef | undefined;
 }
 

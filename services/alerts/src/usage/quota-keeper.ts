@@ -25,7 +25,7 @@ export interface QuotaKeeperParts {
 /**
  * Creates the worker that raises the quota counters in Redis to the counts in PostgreSQL. The counters fall behind when
  * Redis loses data or is unavailable. Raises all counters at the start, every hour, and immediately when Redis may have
- * lost data; every minute those of tenants with requests since the last pass.
+ * lost data; every minute for tenants with requests since the last pass.
  */
 export function createQuotaKeeper({ pool, limiter, log, now }: QuotaKeeperParts): Worker {
   /** @param usedSinceMs undefined: of all tenants */

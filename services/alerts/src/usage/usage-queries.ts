@@ -3,7 +3,7 @@ import type { Queryable } from '@rms/postgres/db';
 import type { CountedDeliveries, CountedRequests, DeliverySums, Period, PeriodRow, RequestSums, Run } from './usage.ts';
 
 /**
- * Records a report's sequence number per tenant. Returns the tenants for which the report is new. Waits for a
+ * Records a report's sequence number per tenant. Returns the tenants that the report is new for. Waits for a
  * concurrent transaction with the same report.
  */
 export async function takeReport(

@@ -15,7 +15,7 @@ export interface RequestSums {
   readonly rateLimited: number;
   readonly quotaRefused: number;
   readonly latencies: readonly number[];
-  /** Quota at the time of the last report. 0 means no quota. */
+  /** Quota as of the last report. 0 means no quota. */
   readonly monthlyQuota: number;
 }
 
@@ -46,7 +46,7 @@ export type CountedDeliveries = Tenant & {
   readonly failuresAtEnd: number;
 } & DeliverySums;
 
-/** Counts with the period to which they are added. */
+/** Counts with the period that they are added to. */
 export type PeriodRow<T> = T & { readonly period: Period; readonly startMs: number };
 
 export const noRequests: RequestSums = {
@@ -69,7 +69,7 @@ export const noDeliveries: DeliverySums = {
   latencies: noLatencies(),
 };
 
-/** Returns the start of the UTC period that contains `atMs`, shifted by `ahead` periods. */
+/** Returns the UTC period's start that contains `atMs`, shifted by `ahead` periods. */
 export function startOf(period: Period, atMs: number, ahead = 0): number {
   const at = new Date(atMs);
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];

@@ -17,7 +17,7 @@ export const contents: WorkspaceContents = {
   ],
 };
 
-/** Returns a `conflict` error: a step of the deletion was called without the first step. */
+/** Returns a `conflict` error: a deletion step was called without the first step. */
 export function notBegun(): RmsError {
   return new RmsError('conflict', { message: 'The deletion of the workspace has not begun.' });
 }

@@ -5,7 +5,7 @@ import { countMembers } from '../member/member-queries.ts';
 
 const maxCounted = 10_000;
 
-/** Returns the numbers of objects that prevent the deletion of a workspace as empty, each counted up to 10,000. */
+/** Returns the numbers of objects that prevent a workspace's deletion as empty, each counted up to 10,000. */
 export async function countContents(
   db: Queryable,
   workspaceId: string,

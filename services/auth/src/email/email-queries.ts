@@ -1,7 +1,7 @@
 import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { SealedEmail } from './email.ts';
 
-/** Queues an email, in the transaction of the change that it reports. */
+/** Queues an email, in the reported change's transaction. */
 export async function insertEmail(tx: Queryable, { id, sealed, expiresAt }: SealedEmail): Promise<void> {
   await tx.query('insert into auth.mail_requests (id, sealed, expires_at) values ($1, $2, $3)', [
     id,

@@ -26,7 +26,7 @@ export function emailContext(id: string): SealContext {
 
 /**
  * Creates an encrypted email to one recipient.
- * @param expiresAt time after which it is no longer sent
+ * @param expiresAt end of sending it
  */
 export function makeEmail(box: SecretBox, to: string, content: Content, expiresAt: Date): SealedEmail {
   const id = newId('mlr');

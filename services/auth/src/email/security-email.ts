@@ -14,7 +14,7 @@ export interface NotifyParts {
   readonly time: Pick<DatabaseTime, 'nowMs'>;
 }
 
-/** Notifies a user of a change to their account, in the transaction of the change. */
+/** Notifies a user about a change to their account, in the change's transaction. */
 export async function notifyOfChange(
   tx: Queryable,
   { box, time }: NotifyParts,

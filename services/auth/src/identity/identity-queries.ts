@@ -27,7 +27,7 @@ export async function insertIdentity(
   return rowCount === 1;
 }
 
-/** Returns the identities of a user, oldest first. */
+/** Returns a user's identities, oldest first. */
 export async function listIdentities(db: Queryable, userId: string): Promise<LinkedIdentity[]> {
   const { rows } = await db.query<IdentityRow>(
     `select ${columns} from auth.identities where user_id = $1 order by linked_at, issuer, subject`,
@@ -39,7 +39,7 @@ export async function listIdentities(db: Queryable, userId: string): Promise<Lin
   }));
 }
 
-/** Unlinks the identity of a user at `issuer` and returns it; without `issuer`, all identities of the user. */
+/** Unlinks a user's identity at `issuer` and returns it; without `issuer`, all identities of the user. */
 export async function deleteIdentities(tx: Queryable, userId: string, issuer?: string): Promise<Identity[]> {
   const { rows } = await tx.query<Identity>(
     'delete from auth.identities where user_id = $1 and issuer = coalesce($2, issuer) returning issuer, subject',

@@ -9,7 +9,7 @@ export interface Identity {
 /** An identity that signs in a user. */
 export interface LinkedIdentity extends Identity {
   readonly linkedAt: Date;
-  /** Email address by which the identity was linked; may be empty. */
+  /** Email address at the time of linking; may be empty. */
   readonly email: string;
   /** Client address of the sign-in that linked it; may be empty. */
   readonly clientAddress: string;
@@ -19,7 +19,7 @@ const maxIssuerLength = 2_048;
 /** OpenID Connect Core, section 2: `sub` has at most 255 characters. */
 const maxSubjectLength = 255;
 
-/** Throws one `invalid_request` that names every invalid field. */
+/** Throws one `invalid_request` that identifies every invalid field. */
 export function checkIdentity({ issuer, subject }: Identity): Identity {
   const details: FieldViolation[] = [];
   if (issuer === '' || issuer.length > maxIssuerLength) {

@@ -21,7 +21,7 @@ export async function findLinkable(db: Queryable, { issuer }: Identity, emailKey
 }
 
 /**
- * Links an identity to a user who has completed all steps of the sign-in, in the transaction of the sign-in, and
+ * Links an identity to a user after all steps of the sign-in, in the sign-in's transaction, and
  * notifies the user. Returns false if the user has been disabled or linked to another identity of the provider since.
  */
 export async function linkIdentity(

@@ -2,7 +2,7 @@ import type { Queryable } from '@rms/postgres/db';
 import type { StoredKey } from './key.ts';
 
 /**
- * Returns the names of the creators of keys, by creator ("user:usr_…"): the email address of a user, the name of a key,
+ * Returns the names of key creators, by creator ("user:usr_…"): the email address of a user, a key's name,
  * the operator. Deleted users are absent.
  */
 export async function readCreatorNames(

@@ -52,8 +52,8 @@ export async function checkGrant(
 
 /**
  * Returns whether a caller may read the audit entries that concern both environments: sign-ins, members and users. An
- * API key may if its first creator is an operator, the service itself, or a user whose present role may read the audit
- * log. A key that was created with another key has the creator of that key.
+ * API key may if its first creator is an operator, the service itself, or a user with a present role that may read the
+ * audit log. A key that was created with another key has the creator of that key.
  */
 export async function mayReadUserEntries(
   db: Queryable,

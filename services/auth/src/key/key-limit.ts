@@ -10,7 +10,7 @@ import { countValidKeys } from './key-queries.ts';
 /**
  * Locks the workspace until the transaction ends. Throws `conflict` if the workspace already has as many valid keys as
  * its plan allows, and `not_found` if it does not exist or is being deleted.
- * @param maxKeys limit of workspaces whose plan sets none; 0: no limit
+ * @param maxKeys limit of workspaces with a plan without one; 0: no limit
  */
 export async function checkKeyLimit(tx: Queryable, workspaceId: string, maxKeys: number): Promise<void> {
   const limits = found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
@@ -23,7 +23,7 @@ export async function checkKeyLimit(tx: Queryable, workspaceId: string, maxKeys:
 
 /**
  * Counts a key that a user or an API key creates. Throws `rate_limit_exceeded`. A workspace could otherwise store any
- * number of keys that have ended. Operators have no limit.
+ * number of ended keys. Operators have no limit.
  */
 export async function countNewKey(
   tx: Queryable,

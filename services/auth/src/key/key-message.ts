@@ -16,7 +16,7 @@ export interface KeyActivity {
   readonly creatorName?: string | undefined;
 }
 
-/** Returns a function that returns the activity of one of these keys. */
+/** Returns a function that returns the activity of any of these keys. */
 export async function readActivity(
   db: Queryable,
   keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],

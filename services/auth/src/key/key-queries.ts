@@ -55,7 +55,7 @@ export async function insertKey(db: Queryable, key: StoredKey): Promise<void> {
 }
 
 /**
- * Returns the creator of a key: of a key that was created with another key, the creator of that key. Empty: unknown.
+ * Returns a key's creator: of a key that was created with another key, the creator of that key. Empty: unknown.
  */
 export async function creatorOfKey(db: Queryable, { workspaceId, environments, id }: KeyRef): Promise<string> {
   const { rows } = await db.query<{ created_by: string }>(

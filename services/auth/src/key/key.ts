@@ -18,7 +18,7 @@ export interface StoredKey extends Tenant, KeyGrant {
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly revokedAt: Date | undefined;
-  /** End of the overlap of a roll. From this time on the key is rejected with `api_key_expired`. */
+  /** End of a roll's overlap. From this time on the key is rejected with `api_key_expired`. */
   readonly rolledAt: Date | undefined;
   readonly replacedById: string | undefined;
   /** For example "key:key_…", "operator:alice@laptop" or "system". Empty if unknown. */
@@ -37,7 +37,7 @@ export interface KeyInput {
   readonly rateLimitRequests: number | undefined;
 }
 
-/** Result of a lookup of a key. Revoked keys are invalid; rolled keys are expired after their overlap. */
+/** Result of looking up a key. Revoked keys are invalid; rolled keys are expired after their overlap. */
 export type KeyVerdict = 'valid' | 'invalid' | 'expired';
 
 const allowedIpsLimit = 100;
@@ -76,7 +76,7 @@ export function makeKey(input: KeyInput & KeyGrant & Pick<StoredKey, 'workspaceI
 
 /**
  * Decides whether a key is valid for a listener's environment. A revoked key is always `invalid`, even if it has also
- * expired, so it is rejected with `invalid_api_key` (specification, "Authentication" 6 and "Errors").
+ * expired, so it is rejected with `invalid_api_key`.
  */
 export function verdictFor(key: StoredKey, environment: Environment, now: Date): KeyVerdict {
   if (key.environment !== environment || key.revokedAt) return 'invalid';
@@ -86,13 +86,13 @@ export function verdictFor(key: StoredKey, environment: Environment, now: Date):
 
 export type KeyStatus = 'active' | 'expired' | 'revoked' | 'rolled';
 
-/** Returns when a key stops working: at its expiry date or at the end of a roll's overlap, whichever comes first. */
+/** Returns when a key stops working: at its expiry date or when a roll's overlap ends, whichever comes first. */
 export function endOfKey({ expiresAt, rolledAt }: StoredKey): Date | undefined {
   if (expiresAt && rolledAt) return expiresAt < rolledAt ? expiresAt : rolledAt;
   return expiresAt ?? rolledAt;
 }
 
-/** Validates and normalizes the input. Throws one `invalid_request` that names every invalid field. */
+/** Validates and normalizes the input. Throws one `invalid_request` that identifies every invalid field. */
 export function checkKeyInput(input: KeyInput, now: Date): KeyInput {
   const details: FieldViolation[] = nameViolations(input.name);
   // Both comparisons are false for an invalid Date.

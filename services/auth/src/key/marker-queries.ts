@@ -45,7 +45,7 @@ export async function readPendingMarkers(db: Queryable, limit: number, after?: K
   return rows.map(toMarker);
 }
 
-/** Returns the pending markers of the keys of a workspace, or of one of them. A marker that is not pending has been set. */
+/** Returns the pending markers of a workspace's keys, or of any of them. A marker that is not pending has been set. */
 export async function readPendingMarkersOf(db: Queryable, workspaceId: string, keyId?: string): Promise<KeyMarker[]> {
   const { rows } = await db.query<MarkerRow>(
     `select workspace_id, environment, key_id, version from auth.pending_marks

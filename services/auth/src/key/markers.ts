@@ -28,7 +28,7 @@ export interface Markers {
 }
 
 /**
- * Creates the publisher of revocation markers. There are two ways in which a key change becomes effective at gateways
+ * Creates the publisher of revocation markers. There are two ways how a key change becomes effective at gateways
  * that have cached the key (invariant 3):
  *
  *   commit with a pending marker ──marker set in Redis──► effective

@@ -81,7 +81,7 @@ export async function revokeKeysOf(
   await markers.hold(await readPendingMarkersOf(pool, workspaceId));
 }
 
-/** Returns an audit entry for each key that was not revoked before. */
+/** Returns an audit entry per key that was not revoked before. */
 function entriesOf(before: readonly StoredKey[], after: readonly StoredKey[]): NewAuditEntry[] {
   const nameOf = ({ workspaceId, environment, id }: StoredKey) => `${workspaceId}/${environment}/${id}`;
   const revoked = new Map(after.map((key) => [nameOf(key), key]));
@@ -91,7 +91,7 @@ function entriesOf(before: readonly StoredKey[], after: readonly StoredKey[]): N
   });
 }
 
-/** Returns the reference of a request. */
+/** Returns a request's reference. */
 export function refOf({ workspaceId, environment, id }: Pick<RevokeKeyRequest, 'workspaceId' | 'environment' | 'id'>) {
   return { workspaceId, environments: toEnvironments(environment), id };
 }

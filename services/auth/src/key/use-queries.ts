@@ -2,7 +2,7 @@ import type { Environment, Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import type { KeyRef } from './key-queries.ts';
 
-/** A client of a key: one combination of address and user agent. */
+/** A key's client: one combination of address and user agent. */
 export interface KeyUse {
   readonly address: string;
   readonly userAgent: string;

@@ -4,7 +4,7 @@ import { userOfActor } from '@rms/rpc';
 import type { Acting, Member } from './member.ts';
 import { roleOf } from './member-queries.ts';
 
-/** Returns the role in which the caller acts in a workspace, from the actor in the call's context. */
+/** Returns the caller's role in a workspace, from the actor in the call's context. */
 export async function actingIn(db: Queryable, workspaceId: string, actor: string): Promise<Acting> {
   const userId = userOfActor(actor);
   return userId === undefined ? 'operator' : { userId, role: await roleOf(db, workspaceId, userId) };

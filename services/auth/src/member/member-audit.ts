@@ -1,7 +1,7 @@
 import type { Role } from '@rms/base/roles';
 import { type AuditedFields, changesBetween, type NewAuditEntry } from '@rms/postgres/audit';
 
-/** The user of a membership. */
+/** A membership's user. */
 interface Who {
   readonly id: string;
   readonly email: string;

@@ -61,7 +61,7 @@ interface MemberRow {
   disabled: boolean;
 }
 
-/** Returns the members of a workspace, sorted by email address. */
+/** Returns a workspace's members, sorted by email address. */
 export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
   const { rows } = await db.query<MemberRow>(
     `select user_id, email, name, role, memberships.created_at, last_sign_in_at,
@@ -96,7 +96,7 @@ export async function countMembers(tx: Queryable, workspaceId: string, most: num
 /** Locks all members of a workspace until the transaction ends, in a fixed order, and returns them. */
 export async function lockMembers(tx: Queryable, workspaceId: string): Promise<(MemberRole & Pick<Member, 'email'>)[]> {
   await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
-  // Read after the lock is held, so that users disabled in the meantime count as disabled.
+  // Read after the lock is held, so that users disabled until then count as disabled.
   const { rows } = await tx.query<{ user_id: string; email: string; role: Role; disabled: boolean }>(
     `select user_id, email, role, disabled_at is not null as disabled
        from auth.memberships join auth.users on users.id = user_id

@@ -23,7 +23,7 @@ export interface Member {
   readonly disabled: boolean;
 }
 
-/** The fields of a member that role changes depend on. */
+/** Fields of a member that role changes depend on. */
 export type MemberRole = Pick<Member, 'userId' | 'role' | 'disabled'>;
 
 /**

@@ -4,8 +4,8 @@ import { RmsError } from '@rms/base/errors';
 import { type Argon2idCost, hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
 
 /**
- * Hashes and verifies passwords off the event loop, with bounded concurrency. Client networks take turns, so that a
- * network with many requests does not keep out the users of others.
+ * Hashes and verifies passwords off the event loop, with bounded concurrency. Client networks are served round-robin,
+ * so that a network with many requests does not keep out the users of others.
  */
 export interface PasswordHasher {
   /**
@@ -57,7 +57,7 @@ function normalized(password: string): string {
 
 /**
  * Runs at most {@link permits} tasks concurrently and queues further ones. The networks of clients with queued tasks take
- * turns. A task whose call ends while it is queued does not run.
+ * turns. A task with a call that ends while it is queued does not run.
  */
 function createSemaphore() {
   const queue = new Lanes<() => void>();

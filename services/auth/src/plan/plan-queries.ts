@@ -1,7 +1,7 @@
 import type { Queryable } from '@rms/postgres/db';
 import type { PlanLimits } from './plan.ts';
 
-/** The limits of a plan as columns of a joined row. bigint columns arrive as text. */
+/** A plan's limits as columns of a joined row. bigint columns arrive as text. */
 export interface PlanColumns {
   readonly plan_rate_limit_requests: string | null;
   readonly plan_rate_limit_window_seconds: string | null;

@@ -1,7 +1,7 @@
 import { maxRequestLimit } from '@rms/base/api-key';
 import { type FieldViolation, RmsError } from '@rms/base/errors';
 
-/** The limits of a plan. undefined: the limit comes from the settings; 0: no limit. */
+/** A plan's limits. undefined: the limit comes from the settings; 0: no limit. */
 export interface PlanLimits {
   readonly rateLimitRequests: number | undefined;
   readonly rateLimitWindowSeconds: number | undefined;
@@ -22,7 +22,7 @@ export interface Plan extends PlanLimits {
 const nameForm = /^[a-z0-9_-]{1,40}$/;
 const maxWindowSeconds = 86_400;
 
-/** Throws one `invalid_request` that names every invalid field. */
+/** Throws one `invalid_request` that identifies every invalid field. */
 export function checkPlan(plan: Plan): void {
   const details: FieldViolation[] = [
     ...limitViolations('rate_limit_requests', plan.rateLimitRequests),

@@ -24,7 +24,7 @@ export interface LoggedRequest {
   /** "user:usr_…"; empty for a request with an API key. */
   readonly actor: string;
   readonly replayed: boolean;
-  /** Milliseconds from the start of the request to the end of each step. null if the request did not reach the step. */
+  /** Milliseconds from the request's start to the end of each step. null if the request did not reach the step. */
   readonly authenticatedMs: number | null;
   readonly limitedMs: number | null;
   readonly handledMs: number | null;

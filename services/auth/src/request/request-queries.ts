@@ -47,7 +47,7 @@ export async function countLeftOut(
   return Number(rows[0]?.left_out ?? 0);
 }
 
-/** Deletes the counts of days whose requests are no longer stored. Returns their number. */
+/** Deletes the counts of days without stored requests. Returns their number. */
 export function trimRequestCounts(db: Queryable, retentionDays: number, signal?: AbortSignal): Promise<number> {
   return deleteInBatches(
     db,
@@ -61,7 +61,7 @@ export function trimRequestCounts(db: Queryable, retentionDays: number, signal?:
   );
 }
 
-/** SQL expressions for the fields of a request, except the names of its key. */
+/** SQL expressions for a request's fields, except the names of its key. */
 export const columnsOf = (
   r: string,
 ) => `${r}.workspace_id as "workspaceId", ${r}.environment, request_id as "requestId",
@@ -84,7 +84,7 @@ export interface RequestFilter {
 /** A request with its sort key: microseconds since 1970, as text. */
 type FoundRequest = LoggedRequest & { readonly startedUs: string };
 
-/** A page of the request log to read. */
+/** A request log page to read. */
 interface RequestSearch extends TenantScope {
   readonly filter: RequestFilter;
   /** Sort keys: `startedUs` and the request ID. */
@@ -95,7 +95,7 @@ interface RequestSearch extends TenantScope {
 /** Maximum number of requests that a filtered page reads per environment. */
 const maxRowsRead = 5_000;
 
-/** SQL expression for the start of a request in microseconds. */
+/** SQL expression for a request's start in microseconds. */
 const startedUs = '(extract(epoch from started_at) * 1e6)::bigint::text';
 
 /**

@@ -14,8 +14,9 @@ const batchLimit = 10_000;
 const maxPerDay = 1_000_000;
 
 /**
- * Stores requests that a gateway reports, or that the dashboard reports for a user. Ignores requests whose start time
- * is off by days because of a wrong clock. Throws `invalid_request` if a request names an actor other than the caller.
+ * Stores requests that a gateway reports, or that the dashboard reports for a user. Ignores requests with a start time
+ * that is off by days because of a wrong clock. Throws `invalid_request` if a request contains an actor other than the
+ * caller.
  */
 export function batchReportRequests({ pool }: HandlerParts): Handlers<typeof RequestsService>['batchReportRequests'] {
   return async (report, { actor }) => {

@@ -7,7 +7,7 @@ import { checkBatchSize, type HandlerParts } from './handler.ts';
 
 const batchLimit = 1_000;
 
-/** Revokes all existing keys in one transaction. The results contain a separate error for each unknown key. */
+/** Revokes all existing keys in one transaction. The results contain a separate error per unknown key. */
 export function batchRevokeKeys(parts: HandlerParts): Handlers<typeof KeysService>['batchRevokeKeys'] {
   return async ({ requests }, context) => {
     checkBatchSize(requests, batchLimit);

@@ -11,7 +11,7 @@ import { checkBatchSize, type HandlerParts } from './handler.ts';
 const batchLimit = 1_000;
 
 /**
- * Verifies all keys with one statement. Results are in the order of the requests. Records the refusals of known keys
+ * Verifies all keys with one statement. Results are in the requests' order. Records the refusals of known keys
  * without waiting for it.
  */
 export function batchVerifyKeys({ pool, metrics, log }: HandlerParts): Handlers<typeof KeysService>['batchVerifyKeys'] {

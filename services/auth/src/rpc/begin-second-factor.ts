@@ -26,7 +26,7 @@ export function beginSecondFactor(parts: HandlerParts): Handlers<typeof SecondFa
   };
 }
 
-/** Stores an unconfirmed secret. Returns false if the user's sessions have ended since `user` was read. */
+/** Stores an unconfirmed secret. Returns false if the user's sessions ended since `user` was read. */
 export async function setPending(
   db: Queryable,
   { id, sessionGeneration }: Pick<User, 'id' | 'sessionGeneration'>,

@@ -14,7 +14,7 @@ import { listWorkspaces } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
- * Makes a user the owner of the first workspace, unless any workspace has a member. Such a workspace is new, or was
+ * Makes a user the first workspace's owner, unless any workspace has a member. Such a workspace is new, or was
  * created after the last one with members was deleted; users keep their accounts then. A table lock serializes
  * concurrent starts, so only one user is created.
  */

@@ -10,7 +10,9 @@ export function findWorkspaces({ pool }: HandlerParts): Handlers<typeof LookupSe
   return workspaceFinder((id, limit) => findOwners(pool, id, limit));
 }
 
-/** A request of a workspace `w`. Another service may have created the ID, and a request can be retried with it later. */
+/**
+ * A request in a workspace `w`. Another service may have created the ID, and a request can be retried with it later.
+ */
 const requests = `
   select from unnest(array['live', 'sandbox']) as e (environment)
    cross join lateral (
@@ -19,7 +21,7 @@ const requests = `
             and ($2::timestamptz is null or t.started_at between $2 - interval '1 hour' and $2 + interval '1 day')
           limit 1) as found`;
 
-/** Audit entries of a request whose ID contains its time. Audit IDs contain their time, in the same form. */
+/** Audit entries of a request with an ID that contains its time. Audit IDs contain their time, in the same form. */
 const changes = `
   select from audit.entries as t
    where t.workspace_id = w.id and t.request_id = $1 and t.id >= $5 and t.id < $6 limit 1`;

@@ -24,7 +24,7 @@ export interface HandlerParts {
   readonly pageTokenKeys: Keys;
   /** Keys that authenticate the challenge returned by the first step of a sign-in. */
   readonly challengeKeys: Keys;
-  /** Valid keys per workspace whose plan sets no limit; 0: no limit. */
+  /** Valid keys per workspace with a plan without a limit; 0: no limit. */
   readonly maxKeys: number;
   /** Members per workspace; 0: no limit. */
   readonly maxMembers: number;

@@ -15,7 +15,7 @@ export function listInvitations({ pool }: HandlerParts): Handlers<typeof Invitat
   };
 }
 
-/** Returns the invitations of a workspace, newest first. */
+/** Returns a workspace's invitations, newest first. */
 async function readInvitations(db: Queryable, workspaceId: string): Promise<Invitation[]> {
   const { rows } = await db.query<InvitationRow>(
     `select ${columns} from auth.invitations where workspace_id = $1 order by id desc`,

@@ -12,7 +12,7 @@ import type { HandlerParts } from './handler.ts';
 const maxPageSize = 1_000;
 
 /**
- * Returns a page of users. The page token is the ID of the last user. It needs no protection because a caller who may
+ * Returns a page of users. The page token is the last user's ID. It needs no protection because a caller who may
  * list users may see all of them.
  */
 export function listUsers({ pool }: HandlerParts): Handlers<typeof UsersService>['listUsers'] {

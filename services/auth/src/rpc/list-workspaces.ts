@@ -9,7 +9,7 @@ import type { HandlerParts } from './handler.ts';
 const maxPageSize = 1_000;
 
 /**
- * Returns a page of the user's workspaces, or of all workspaces if the caller acts for no user. The page token is the
+ * Returns a page with the user's workspaces, or of all workspaces if the caller acts for no user. The page token is the
  * ID of the last workspace. It needs no protection because it only selects among the workspaces that the caller may
  * see.
  */

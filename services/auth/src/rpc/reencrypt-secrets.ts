@@ -44,7 +44,7 @@ interface ReencryptedBatch {
   readonly resealed: number;
   /** IDs of rows that no configured key decrypts. They stay unchanged. */
   readonly unreadable: readonly string[];
-  /** Last processed ID, after which the next batch starts. undefined after the last batch. */
+  /** Last processed ID; the next batch starts after it. undefined after the last batch. */
   readonly next: string | undefined;
 }
 

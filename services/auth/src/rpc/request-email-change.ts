@@ -22,7 +22,7 @@ const lifetimeMs = 24 * 3_600_000;
 
 /**
  * Sends a confirmation link to the new address and notifies the current one. If another user has the new address, the
- * response and the work are the same, so the call does not reveal who has an account.
+ * response and the work are the same, so the call does not reveal whether an account exists.
  */
 export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['requestEmailChange'] {
   const { pool, time, box, throttle, log } = parts;
@@ -57,7 +57,7 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
   };
 }
 
-/** Stores the hash of a token that confirms the change. Returns false if another user has the address. */
+/** Stores a token's hash that confirms the change. Returns false if another user has the address. */
 async function insertEmailChange(
   tx: Queryable,
   tokenHash: Buffer,

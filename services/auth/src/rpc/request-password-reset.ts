@@ -36,7 +36,7 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
       await insertEmailOf(tx, userId, resetEmail);
       const memberships = await membershipsOf(tx, [userId]);
       const requested = { action: 'user.password_reset_requested' } as const;
-      // A request for an unknown address concerns nobody: an entry for each would let anyone fill the audit log.
+      // A request for an unknown address concerns no user: an entry for every one would let anyone fill the audit log.
       const entries = user && stored ? userEntries(user, memberships, requested) : [];
       await appendAudit(tx, withoutActor(context), entries, { always: true });
     });
@@ -46,7 +46,7 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
 }
 
 /**
- * Stores the hash of a password reset token and locks the user until the transaction ends. Returns false if no enabled
+ * Stores a password reset token's hash and locks the user until the transaction ends. Returns false if no enabled
  * user has this ID and email address. The statement costs the same for an unknown user, so its duration reveals
  * nothing.
  */

@@ -85,7 +85,7 @@ function oldOf(locked: readonly StoredKey[], request: RollKeyRequest): StoredKey
   );
 }
 
-/** Records the replacement of a key, and the end of the overlap, after which the old key is expired. */
+/** Records a key's replacement, and the overlap's end, when the old key expires. */
 async function setRolled(
   tx: Queryable,
   key: StoredKey,

@@ -34,7 +34,7 @@ export function searchRequests({
     const binding = JSON.stringify(['requests', scope, filter]);
     const start = readPageToken(pageTokenKeys, binding, request.pageToken);
     const page = { ...scope, filter, start, limit: pageSize + 1 };
-    // One snapshot, so that requests reported between the queries do not shift the last one that was read.
+    // One snapshot, so that requests reported between the queries do not shift the last row that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
       const found = await search(tx, page);

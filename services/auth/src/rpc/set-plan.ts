@@ -37,7 +37,7 @@ async function lockPlan(tx: Queryable, name: string): Promise<Plan | undefined> 
   return { name, ...toPlanLimits(rows[0] as PlanColumns) };
 }
 
-/** Replaces the limits of a locked plan. */
+/** Replaces a locked plan's limits. */
 async function updatePlan(tx: Queryable, plan: Plan): Promise<void> {
   await tx.query(
     `update auth.plans

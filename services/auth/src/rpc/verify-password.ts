@@ -49,7 +49,7 @@ export function verifyPassword(parts: HandlerParts): Handlers<typeof SignInServi
     });
 }
 
-/** Replaces a hash with a stronger hash of the same password, unless the password has changed in the meantime. */
+/** Replaces a hash with a stronger hash of the same password, unless the password has changed since then. */
 async function replaceHash(db: Queryable, id: string, before: string, after: string): Promise<void> {
   await db.query('update auth.users set password_hash = $3 where id = $1 and password_hash = $2', [id, before, after]);
 }

@@ -10,7 +10,7 @@ import { refuse, signIn } from '../sign-in/sign-in.ts';
 import { findUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
-/** Verifies the code of a second factor. Uses up the code in the transaction that signs the user in. */
+/** Verifies a second factor's code. Uses up the code in the transaction that signs the user in. */
 export function verifySecondFactor(parts: HandlerParts): Handlers<typeof SignInService>['verifySecondFactor'] {
   const { pool, metrics, throttle, challengeKeys, log, time } = parts;
   return ({ challenge: token, code }, context) =>

@@ -2,7 +2,7 @@ import type { SealContext } from '@rms/base/secrets';
 import { emailContext } from '../email/email.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
 
-/** Returns the context of a response stored for an Idempotency-Key. `key` is a hash that includes the tenant. */
+/** Returns the context for a response stored for an Idempotency-Key. `key` is a hash that includes the tenant. */
 export function answerContext(key: string): SealContext {
   return { purpose: 'idempotent response', id: key };
 }

@@ -12,7 +12,7 @@ export async function deletePending(tx: Queryable, userId: string): Promise<void
   ]);
 }
 
-/** Returns the secret of the authenticator, and the time step of the last accepted code. */
+/** Returns the authenticator's secret, and the time step of the last accepted code. */
 export async function readFactor(db: Queryable, userId: string): Promise<{ sealed: Buffer; step: number } | undefined> {
   const { rows } = await db.query<{ second_factor_sealed: Buffer | null; second_factor_step: string }>(
     'select second_factor_sealed, second_factor_step from auth.users where id = $1',

@@ -50,7 +50,7 @@ async function excessOf(take: () => Promise<void>): Promise<RmsError | undefined
 }
 
 /**
- * Looks up the object of a link's token. Throws `not_found`, without the reason, if the token is invalid, and
+ * Looks up a link token's object. Throws `not_found`, without the reason, if the token is invalid, and
  * `rate_limit_exceeded` if the client's network has tried too many invalid tokens.
  */
 export async function behindLink<T>(

@@ -3,7 +3,7 @@ import type { Identity } from '../identity/identity.ts';
 import type { User } from '../user/user.ts';
 import type { SignInMethod } from './sign-in.ts';
 
-/** The result of the first step of a sign-in. */
+/** Result of the first sign-in step. */
 export interface Challenge {
   readonly userId: string;
   /** A new password or second factor invalidates the challenge. */
@@ -18,7 +18,7 @@ type Payload = [string, number, SignInMethod, number, Identity?];
 const binding = 'second factor';
 const lifetimeMs = 10 * 60_000;
 
-/** Returns a signed token for the result of the first step. It is valid for ten minutes. */
+/** Returns a signed token for the first step's result. It is valid for ten minutes. */
 export function makeChallenge(
   keys: Keys,
   { id, sessionGeneration }: User,

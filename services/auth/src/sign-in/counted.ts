@@ -8,7 +8,7 @@ const counts: Readonly<Partial<Record<SignInOutcome, SignInCount>>> = {
   [SignInOutcome.SECOND_FACTOR_REQUIRED]: 'second_factor_required',
 };
 
-/** Counts the outcome of a sign-in step. Errors other than throttling are not counted. */
+/** Counts a sign-in step's outcome. Errors other than throttling are not counted. */
 export async function counted<T extends { readonly result: { readonly outcome: SignInOutcome } }>(
   metrics: Pick<AuthMetrics, 'countSignIn'>,
   step: () => Promise<T>,

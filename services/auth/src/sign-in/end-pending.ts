@@ -27,10 +27,10 @@ export async function endPending(tx: Queryable, userId: string): Promise<NewAudi
 }
 
 /**
- * Ends everything that depends on a user's previous credentials: what {@link endPending} ends, and linked identities.
- * Every change of credentials calls it, in its transaction: an identity that someone linked with the previous password
- * must not survive the recovery of the account. The user's next single sign-on links an identity again. Returns the
- * audit entries.
+ * Ends everything that depends on a user's previous credentials: everything that {@link endPending} ends, and linked
+ * identities. Every change of credentials calls it, in its transaction: an identity that someone linked with the
+ * previous password must not survive the account's recovery. The user's next single sign-on links an identity again.
+ * Returns the audit entries.
  */
 export async function endWithCredentials(tx: Queryable, user: Pick<User, 'id' | 'email'>): Promise<NewAuditEntry[]> {
   const pending = await endPending(tx, user.id);

@@ -17,7 +17,7 @@ export function credentialsOf({ id }: Pick<User, 'id'>) {
 }
 
 /**
- * Verifies a code of a signed-in user. Throws `invalid_request` with a detail on "code" if it is wrong. The caller must
+ * Verifies a signed-in user's code. Throws `invalid_request` with a detail on "code" if it is wrong. The caller must
  * count the attempt first, with `throttle.take`.
  */
 export async function proveCode(

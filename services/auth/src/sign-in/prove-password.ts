@@ -7,7 +7,7 @@ import { admitPassword } from './attempts.ts';
 import type { Throttle } from './throttle.ts';
 
 /**
- * Verifies the password of a signed-in user before a sensitive change, to protect unattended sessions. Throws
+ * Verifies a signed-in user's password before a sensitive change, to protect unattended sessions. Throws
  * `invalid_request` with a detail on `field` if it is wrong, and `conflict` if the user has no password. Attempts are
  * throttled like sign-ins.
  */

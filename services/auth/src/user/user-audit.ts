@@ -22,7 +22,7 @@ const fields: AuditedFields<User> = {
   disabledAt: 'shown',
 };
 
-/** Returns what changed between two locked or written states of a user. */
+/** Returns the changes between two locked or written states of a user. */
 export function userChanges(before: User | undefined, after: User | undefined): FieldChanges {
   return changesBetween(fields, before, after);
 }

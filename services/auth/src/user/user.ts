@@ -13,7 +13,7 @@ export interface User extends Email {
   readonly createdAt: Date;
   readonly lastSignInAt: Date | undefined;
   readonly hasSecondFactor: boolean;
-  /** Time at which the user was disabled. undefined if the user is enabled. */
+  /** When the user was disabled. undefined if the user is enabled. */
   readonly disabledAt: Date | undefined;
 }
 
@@ -35,7 +35,7 @@ export function makeUser({ email, emailKey }: Email, name: string, passwordHash:
   };
 }
 
-/** Validates the name of a user, which may be empty. Throws `invalid_request`. */
+/** Validates a user's name, which may be empty. Throws `invalid_request`. */
 export function checkName(name: string): string {
   const details: FieldViolation[] = [];
   if ([...name].length > maxNameLength) {

@@ -14,7 +14,7 @@ export function workspaceCreated(workspace: Workspace): NewAuditEntry {
   return { ...targetOf(workspace), action: 'workspace.created', changes };
 }
 
-/** Returns the audit entry of the beginning of a deletion, with the numbers of objects that end with it. */
+/** Returns the audit entry of a deletion's beginning, with the numbers of objects that end with it. */
 export function workspaceDeletionStarted(
   workspace: Workspace,
   counts: Readonly<Record<string, number>>,
@@ -23,7 +23,7 @@ export function workspaceDeletionStarted(
 }
 
 /**
- * Returns the audit entries of a deleted workspace: one in its own log, and one in the log of the installation, where
+ * Returns the audit entries of a deleted workspace: one in its own log, and one in the installation's log, where
  * operators find it without the ID.
  */
 export function workspaceDeleted(workspace: Workspace, rows: Readonly<Record<string, number>>): NewAuditEntry[] {

@@ -70,7 +70,7 @@ export async function lockWorkspaceLimits(tx: Queryable, id: string): Promise<Pl
 }
 
 /**
- * Locks a workspace until the transaction ends, also if it is being deleted. Waits for transactions that add keys,
+ * Locks a workspace until the transaction ends, even if it is being deleted. Waits for transactions that add keys,
  * members or invitations to it.
  */
 export async function lockWorkspace(tx: Queryable, id: string): Promise<Workspace | undefined> {

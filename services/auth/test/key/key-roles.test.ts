@@ -63,7 +63,7 @@ describe('Keys and the role of their creator', () => {
   const byKey = (keyId: string) => ({
     context: { principal: { workspaceId, environment, keyId, scope: Scope.ADMIN } },
   });
-  /** Returns the environments of the entries that a key reads. */
+  /** Returns the environments of entries that a key reads. */
   const readWith = async (keyId: string) => {
     const request = { workspaceId, environment, pageSize: 1_000 };
     const { entries } = await auth.audit.listAuditEntries(request, byKey(keyId));

@@ -13,7 +13,7 @@ describe('API keys managed by an API key', () => {
   });
   afterAll(() => auth?.stop());
 
-  /** Returns a new key and the context of a call that it makes. */
+  /** Returns a new key and the context for its calls. */
   const caller = async (scope: Scope, workspaceId?: string) => {
     const made = await auth.newKey({ scope, ...(workspaceId ? { workspaceId } : {}) });
     const tenant = { workspaceId: made.workspaceId, environment: Environment.LIVE };

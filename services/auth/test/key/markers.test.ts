@@ -21,7 +21,7 @@ describe('Revocation markers', () => {
   beforeAll(async () => {
     database = await authDatabase();
   });
-  // A worker that still runs would set the markers of the next test.
+  // A worker that still runs would set the next test's markers.
   afterEach(async () => {
     stopping.abort();
     await Promise.all(running);

@@ -42,7 +42,7 @@ describe('partitions of the request log', () => {
   test('are created and dropped without blocking requests, even during a long read transaction', async () => {
     const { pool } = database;
     await pool.query(`select auth.make_partitions(${today} - 9, ${today} - 8)`);
-    // PostgreSQL reports an error before it releases the locks of the statement. The next statement of the same session
+    // PostgreSQL reports an error before it releases the statement's locks. The next statement of the same session
     // waits for that, and one of another session does not.
     const dropper = await pool.connect();
     const reader = await pool.connect();

@@ -1,7 +1,7 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
 
-/** Matches the statements with which the pool checks a new connection. */
+/** Matches the statements that the pool checks a new connection with. */
 const ofThePool = /transaction_read_only/;
 
 /** These tests do not measure time. They compare the statements and password hashes that each call causes. */
@@ -13,7 +13,7 @@ describe('The existence of an account', () => {
   });
   afterAll(() => accounts?.stop());
 
-  /** Returns the response of a call, and the statements (without parameters) and hashes that the call caused. */
+  /** Returns a call's response, and the statements (without parameters) and hashes that the call caused. */
   const trace = async (call: () => Promise<unknown>) => {
     const before = work.length;
     const response = await call().catch((error) => ({
@@ -124,7 +124,7 @@ describe('Tokens of links', () => {
       );
       const count = (code: string) => codes.filter((one) => one === code).length;
       expect([count('not_found'), count('rate_limit_exceeded')]).toEqual([50, 6]);
-      // Makes the result independent of the duration of the attempts.
+      // Makes the result independent of the attempts' duration.
       await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
       await expect(find(token)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
       expect((await find(token, newAddress())).workspaceName).toBe('Test');

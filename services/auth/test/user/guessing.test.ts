@@ -92,7 +92,7 @@ describe('Password guessing', () => {
     );
     expect([count(all, REFUSED), count(all, 'rate_limit_exceeded')]).toEqual([50, 2]);
     const ann = await accounts.newUser();
-    // Makes the result independent of the duration of the attempts.
+    // Makes the result independent of the attempts' duration.
     await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
     await expect(accounts.tryPassword(ann.email, ann.password, addressOf(1))).rejects.toMatchObject({
       code: 'rate_limit_exceeded',

@@ -323,7 +323,7 @@ describe('Signing in with an identity', () => {
   test('unknown identities are throttled by network', async () => {
     const address = newAddress();
     for (let i = 0; i < 50; i += 1) await verify({ subject: newSubject() }, address);
-    // Makes the result independent of the duration of the attempts.
+    // Makes the result independent of the attempts' duration.
     await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
     await expect(verify({ subject: newSubject() }, address)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
   });

@@ -234,7 +234,7 @@ describe('Queued emails', () => {
     expect([first.length, second.length]).toEqual([2, 3]);
     expect(idsOf(await lease())).toEqual([]);
     await accounts.emails.deleteEmailRequests({ ids: second });
-    // A minute later the leases have expired, as after a crash of the caller.
+    // A minute later the leases have expired, as after the caller's crash.
     await accounts.db.query(`update auth.mail_requests set leased_until = leased_until - interval '1 minute'`);
     expect(idsOf(await lease())).toEqual(first);
   });

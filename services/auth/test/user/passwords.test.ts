@@ -229,7 +229,7 @@ describe('Password reset links', () => {
   test('a client network can request twenty links in a row', async () => {
     const address = newAddress();
     for (let i = 0; i < 20; i += 1) await request(newEmail(), address);
-    // Makes the result independent of the duration of the requests.
+    // Makes the result independent of the requests' duration.
     await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
     await expect(request(newEmail(), address)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
   });

@@ -107,7 +107,7 @@ describe('Links requested with previous credentials', () => {
     async (what, change, ...[withFactor]) => {
       const [account, other] = [await accounts.newUser(), await accounts.newUser()];
       const device = withFactor ? await enableFactor(account) : undefined;
-      // Each code works once, so this is the code of the next period. Resetting the last step below makes the current
+      // Each code works once, so this is the next period's code. Resetting the last step below makes the current
       // code acceptable again.
       const proof = device && { code: device.at(Date.now() + 30_000) };
       for (const { id } of [account, other]) {

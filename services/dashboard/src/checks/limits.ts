@@ -7,7 +7,7 @@ interface Call extends Pick<CallOptions, 'context'> {
   readonly tenant: { readonly workspaceId: string };
 }
 
-/** Returns the limits of a workspace: those of its plan. Where the plan sets none, those of the installation apply. */
+/** Returns a workspace's limits: its plan's. Where the plan sets none, the installation's apply. */
 export async function readLimits(
   { workspaces }: Pick<Backend, 'workspaces'>,
   { limits }: Pick<DashboardConfig, 'limits'>,

@@ -28,7 +28,7 @@ export interface SignedIn {
   readonly memberships: readonly Membership[];
 }
 
-/** Checks, starts and ends the session of a request. */
+/** Checks, starts and ends a request's session. */
 export interface Sessions {
   /**
    * Returns the signed-in user. Throws `not_signed_in` unless the session is valid, and `rate_limit_exceeded` if the user
@@ -63,7 +63,7 @@ export function createSessions(parts: {
   const keepsIdToken = config.oidc?.endsSession ?? false;
   let reported = '';
   /**
-   * Awaits a change of the store that may fail: the session can be used, or is refused, without it. A Redis that is full
+   * Awaits a store change that may fail: the session can be used, or is refused, without it. A Redis that is full
    * or became a replica still returns sessions. Each distinct reason is logged once until a change succeeds.
    */
   const attempt = async (change: Promise<void>) => {
@@ -103,7 +103,7 @@ export function createSessions(parts: {
       userAgent: request.headers['user-agent'] ?? '',
       nowMs: Date.now(),
     });
-    // The session of the second step, or after a change of credentials, continues the previous one.
+    // The second step's session, or one after a change of credentials, continues the previous one.
     const continued = previous && ownerOf(previous) === ownerOf(made) ? previous.idToken : undefined;
     const session = { ...made, ...(keepsIdToken ? { idToken: given ?? continued } : {}) };
     const token = newToken();

@@ -7,7 +7,7 @@ import { type EnumNames, enumNames } from '@rms/rpc';
 const roles: EnumNames<Role, RoleMessage> = enumNames(RoleMessage);
 
 /**
- * Checks that the user is a member of the workspace and that the role has the permission. This is the only such check.
+ * Checks that the user is a workspace member and that the role has the permission. This is the only such check.
  * Throws `not_found` if the workspace does not exist or the user is not a member, and `insufficient_role`.
  */
 export function checkTenant(

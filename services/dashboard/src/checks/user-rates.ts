@@ -7,13 +7,13 @@ import { createMemoryLimiter, type LimitCheck, type Limits } from '@rms/limits';
  * user would otherwise have no limit, whereas API keys have one.
  */
 export interface UserRates {
-  /** Counts a call of a user. Throws `rate_limit_exceeded`. */
+  /** Counts a user's call. Throws `rate_limit_exceeded`. */
   takeUser(userId: string): Promise<void>;
   /** Counts a call of any user in a workspace and environment. Throws `rate_limit_exceeded`. */
   takeTenant(tenant: Tenant): Promise<void>;
 }
 
-/** Calls per minute. A user can have many tabs, each of which reads several lists every few seconds. */
+/** Calls per minute. A user can have many tabs, and each reads several lists every few seconds. */
 const ofUser = 1_200;
 const ofTenant = 6_000;
 const windowSeconds = 60;

@@ -28,12 +28,12 @@ export interface SessionDocument {
   readonly expires_at: string;
 }
 
-/** Account at an OpenID Connect provider with which the user can sign in. */
+/** Account at an OpenID Connect provider that the user can sign in with. */
 export interface IdentityDocument {
   readonly issuer: string;
   readonly subject: string;
   readonly linked_at: string | null;
-  /** Email address by which the identity was linked; may be empty. */
+  /** Email address at the time of linking; may be empty. */
   readonly email: string;
   /** Client address of the sign-in that linked it; may be empty. */
   readonly address: string;

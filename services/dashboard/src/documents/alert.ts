@@ -12,7 +12,7 @@ export const alertKinds = enumNames(AlertKind);
 export type AlertKindName = (typeof alertKinds.names)[number];
 const incidentStates = enumNames(IncidentState);
 
-/** Alert rule. See `Rule` in rms.alerts.v1 for the unit of the threshold. */
+/** Alert rule. See `Rule` in rms.alerts.v1 for the threshold's unit. */
 export interface RuleDocument {
   readonly kind: AlertKindName;
   readonly enabled: boolean;
@@ -44,7 +44,7 @@ export interface IncidentDocument {
 export interface TestEmailDocument {
   readonly address: string;
   readonly state: 'queued' | 'sent' | 'failed';
-  /** Last reply of the SMTP server, or last error; null: no attempt has ended. */
+  /** Last reply of the SMTP server, or last error; null: no attempt is over. */
   readonly reply: string | null;
 }
 

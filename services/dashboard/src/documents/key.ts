@@ -22,11 +22,11 @@ export interface KeyDocument {
   readonly created_by_name: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** Time from which the API rejects a rolled key with api_key_expired. null: the key was not rolled. */
+  /** When the API begins to reject a rolled key with api_key_expired. null: the key was not rolled. */
   readonly ends_at: string | null;
   readonly replaced_by: string | null;
   readonly allowed_ips: readonly string[];
-  /** Requests per window. null: the limit of the plan. 0: no limit. */
+  /** Requests per window. null: the plan's limit. 0: no limit. */
   readonly rate_limit_requests: number | null;
   /** The most recent request that was refused because of the key. null: none is recorded. */
   readonly last_refusal: { readonly at: string | null; readonly code: string } | null;
@@ -41,7 +41,7 @@ export interface KeyUseDocument {
   readonly requests: number;
 }
 
-/** Response with the value of a new key. No other response contains it. */
+/** Response with a new key's value. No other response contains it. */
 export interface NewKeyDocument {
   readonly key: KeyDocument;
   readonly value: string;

@@ -1,6 +1,6 @@
 /** Effective limits and rules, which the pages show. 0: no limit. */
 export interface LimitsDocument {
-  /** null: the limits of the installation. */
+  /** null: the installation's limits. */
   readonly plan: string | null;
   /** Maximum rate limit of a key. */
   readonly rate_limit_requests: number;
@@ -22,7 +22,7 @@ export interface LimitsDocument {
     /** Whether some networks that are not public are permitted. */
     readonly private_networks: boolean;
   };
-  /** Time without a successful delivery after which a webhook is disabled. 0: never. */
+  /** Time without a successful delivery until a webhook is disabled. 0: never. */
   readonly webhook_disable_after_hours: number;
   readonly delivery_log_days: number;
   /** Which requests have a record: all, only writes and failed reads, or none. */

@@ -17,7 +17,7 @@ export interface WebhookHealthDocument {
   readonly unfinished: number;
   /** null if no delivery is pending. */
   readonly next_attempt_at: string | null;
-  /** Why due deliveries wait until the next attempt; null if none does. */
+  /** Why due deliveries are held until the next attempt; null if none is. */
   readonly delay_reason: Delivery['delay_reason'];
   readonly last_hour: HealthWindowDocument;
   readonly last_day: HealthWindowDocument;
@@ -29,7 +29,7 @@ export interface HealthWindowDocument {
   readonly attempts: number;
   /** Deliveries, each by a successful attempt. */
   readonly delivered: number;
-  /** Failed attempts after which others follow. */
+  /** Failed attempts that others follow. */
   readonly retried: number;
   /** Deliveries, with a last attempt or without, for example because the webhook was disabled. */
   readonly failed: number;

@@ -7,8 +7,8 @@ export function sentKeyOf({ headers }: Request): string {
 }
 
 /**
- * Returns the idempotency key of a change: a hash of the Idempotency-Key that the page sent, the user, the path and the
- * body. A page keeps its key until it knows the outcome, and may send another content with it meanwhile. Empty if
+ * Returns the idempotency key of a change: a hash over the Idempotency-Key that the page sent, the user, the path and
+ * the body. A page keeps its key until it knows the outcome, and may send another content with it until then. Empty if
  * `sent` is empty.
  */
 export function changeKeyOf({ path }: Request, sent: string, userId: string, body: unknown): string {

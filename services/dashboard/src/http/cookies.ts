@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What distinguishes the cookies of this dashboard from others in the browser. */
+/** Text that distinguishes the cookies of this dashboard from others in the browser. */
 export interface CookieScope {
   readonly secure: boolean;
-  /** Port in the URL of the pages; empty: the default port. Browsers send cookies to all ports of a host. */
+  /** Port in the pages' URL; empty: the default port. Browsers send cookies to all ports of a host. */
   readonly port: string;
 }
 
@@ -29,7 +29,7 @@ export function setCookie(name: string, value: string, { maxAgeSeconds, sameSite
   return [`${cookieName(name, scope)}=${value}`, ...attributes].join('; ');
 }
 
-/** Returns the value of a cookie. Undefined if it was sent zero or several times. */
+/** Returns a cookie's value. Undefined if it was sent zero or more than once. */
 export function readCookie({ headers }: IncomingMessage, name: string, scope: CookieScope): string | undefined {
   const wanted = `${cookieName(name, scope)}=`;
   const found = (headers.cookie ?? '')

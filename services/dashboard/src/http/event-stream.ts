@@ -6,7 +6,7 @@ export const eventStreamType = 'text/event-stream';
 export interface EventStream {
   /**
    * Sends an event. While the client reads too slowly, events are dropped instead of buffered. Once it has caught up,
-   * it gets one `missed` event with the ID of the last dropped event.
+   * it gets one `missed` event with the last dropped event's ID.
    */
   send(event: { readonly name: string; readonly id: string; readonly data: string }): void;
   /** Sends a comment, so that proxies do not close an idle connection. */

@@ -5,7 +5,7 @@ import type { CookieScope } from './cookies.ts';
 
 type OriginConfig = Pick<DashboardConfig, 'publicUrl' | 'trustedProxies'>;
 
-/** Returns the origin of the dashboard's pages, e.g. "https://dashboard.example.com". */
+/** Returns the dashboard pages' origin, e.g. "https://dashboard.example.com". */
 export function ownOrigin(request: IncomingMessage, { publicUrl, trustedProxies }: OriginConfig): string {
   return new URL(publicUrl ?? baseUrlOf(request, clientOf(request, trustedProxies))).origin;
 }

@@ -39,7 +39,7 @@ export interface ErrorDocument {
     /** Request ID to quote in support requests. */
     readonly request_id: string;
     readonly details?: readonly FieldViolation[];
-    /** Delay after which a retry makes sense. */
+    /** Delay until a retry makes sense. */
     readonly retry_after_seconds?: number;
   };
 }

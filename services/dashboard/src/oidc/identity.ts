@@ -24,14 +24,14 @@ export function identityOf(claims: Claims, config: EmailConfig): Identity {
   return { issuer: textOf(claims.iss), subject: textOf(claims.sub), email, emailVerified, missing };
 }
 
-/** Returns whether UserInfo could add what the claims of the ID token lack. */
+/** Returns whether UserInfo could add claims that the ID token lacks. */
 export function lacksEmail(claims: Claims, config: EmailConfig): boolean {
   if (textOf(claims[config.emailClaim]) === '') return true;
   return verificationOf(claims, config) === undefined && !config.trustEmail;
 }
 
 /**
- * Adds the claims of UserInfo to those of the ID token, which win. `email_verified` of UserInfo is ignored if the two
+ * Adds UserInfo's claims to the ID token's claims, which win. `email_verified` of UserInfo is ignored if the two
  * contain different addresses, because it concerns only its own.
  */
 export function mergeClaims(claims: Claims, { email_verified: verified, ...userInfo }: Claims): Claims {

@@ -37,7 +37,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** Cookie with the key of the browser. Only this browser can complete its visits. */
+/** Cookie with the browser's key. Only this browser can complete its visits. */
 const cookie = 'rms_oidc';
 /** Long enough for a user who takes a break at the provider. */
 const browserSeconds = 12 * 3_600;
@@ -45,7 +45,7 @@ const startPath = '/api/oidc/start';
 const callbackPath = '/api/oidc/callback';
 const maxNextLength = 500;
 const invitationForm = /^inv_\w{1,60}$/;
-/** Cookie of a browser in which a user has signed out: the next sign-in asks to choose an account. */
+/** Cookie of a browser after a user has signed out: the next sign-in asks to choose an account. */
 const chooseCookie = 'rms_oidc_choose';
 const chooseSeconds = 30 * 24 * 3_600;
 const maxShownLength = 200;

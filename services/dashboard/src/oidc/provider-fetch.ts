@@ -8,8 +8,8 @@ const connectTimeoutMs = 5_000;
  * Returns a function that sends requests to the OpenID Connect provider. It opens a connection per request, because a
  * provider that closes an idle connection while a request is sent would fail a sign-in, and an authorization code cannot
  * be used again.
- * @param ca returns the CA of the next connection, as PEM; undefined: the public CAs
- * @param proxyFor returns the proxy of the next connection; its certificate is verified with the same CA
+ * @param ca returns the next connection's CA, as PEM; undefined: the public CAs
+ * @param proxyFor returns the next connection's proxy; its certificate is verified with the same CA
  */
 export function createProviderFetch(
   ca: () => string | undefined = () => undefined,

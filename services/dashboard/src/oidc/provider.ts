@@ -40,7 +40,7 @@ export interface Provider {
     },
   ): Promise<URL>;
   /**
-   * Returns the ID token, and its claims and, if they lack the email address or its verification, those of UserInfo.
+   * Returns the ID token, and its claims and, if they lack the email address or its verification, UserInfo's claims.
    * Rejects unless the callback URL matches the visit and the ID token is valid.
    */
   finish(callbackUrl: URL, visit: Checks & { readonly state: string }): Promise<Finished>;
@@ -56,13 +56,13 @@ export interface Finished {
 
 /** Limits each request to the provider. */
 const timeoutSeconds = 10;
-/** Limits the end of a sign-in, which takes up to five requests. */
+/** Limits a sign-in's end, which takes up to five requests. */
 const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 60;
 const maxShownLength = 200;
 const scope = 'openid email';
 
-/** Age at which the metadata of the provider are read again: its endpoints may move. */
+/** Age of the provider's metadata when they are read again: its endpoints may move. */
 const metadataMaxAgeMs = 3_600_000;
 
 export function createProvider(config: OidcConfig, log: Logger, nowMs = () => performance.now()): Provider {

@@ -34,7 +34,7 @@ export function newBrowser(): Browser {
   return { key: randomBytes(keyBytes), completed: [] };
 }
 
-/** Parses the value of the cookie; undefined if it is missing or malformed. */
+/** Parses the cookie's value; undefined if it is missing or malformed. */
 export function parseBrowser(text: string | undefined): Browser | undefined {
   const [, key, completed = ''] = cookieForm.exec(text ?? '') ?? [];
   return key === undefined
@@ -56,7 +56,7 @@ export function newVisit(visit: Omit<Visit, 'id'>): Visit {
 }
 
 /**
- * Returns the `state` of a visit, which contains the visit, sealed with the key of the browser. Any number of tabs can
+ * Returns the `state` of a visit, which contains the visit, sealed with the browser's key. Any number of tabs can
  * therefore be at the provider, and another browser cannot complete a visit.
  */
 export function stateOf({ key }: Browser, visit: Visit): string {

@@ -1,5 +1,5 @@
 /**
- * Returns the page for a browser whose headers are too large. It has no script and no style, because the assets of the
+ * Returns the page for a browser with too large headers. It has no script and no style, because the assets of the
  * dashboard would be requested with the same headers.
  */
 export function headersPage(maxHeadersKib: number): string {

@@ -6,7 +6,7 @@ import { settleSignIn } from './sign-in.ts';
 
 const token = z.string().max(200);
 
-/** Returns the invitation of a link. The token is in the body, because URLs are logged and bodies are not. */
+/** Returns a link's invitation. The token is in the body, because URLs are logged and bodies are not. */
 export const findInvitation = openEndpoint({
   access: 'open',
   method: 'post',

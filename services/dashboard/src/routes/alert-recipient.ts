@@ -1,6 +1,6 @@
 import { linkEndpoint } from './link-endpoint.ts';
 
-/** Returns the subject of a confirmation link. Changes nothing, because email scanners follow links. */
+/** Returns a confirmation link's subject. Changes nothing, because email scanners follow links. */
 export const findRecipient = linkEndpoint(
   '/api/alert-recipient/find',
   async ({ backend, body: { token }, context }) => {
@@ -9,7 +9,7 @@ export const findRecipient = linkEndpoint(
   },
 );
 
-/** Confirms that the address of the link receives alerts of its workspace. */
+/** Confirms that the link's address receives alerts of its workspace. */
 export const confirmRecipient = linkEndpoint('/api/alert-recipient', async ({ backend, body: { token }, context }) => {
   await backend.alerts.confirmRecipient({ token }, { context });
   return undefined;

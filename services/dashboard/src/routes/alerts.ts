@@ -61,7 +61,7 @@ export const updateRule = tenantEndpoint({
   },
 });
 
-/** Sends a test email to the recipients of a rule. */
+/** Sends a test email to a rule's recipients. */
 export const testRule = tenantEndpoint({
   access: 'alerts:write',
   method: 'post',

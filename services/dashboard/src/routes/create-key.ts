@@ -15,7 +15,7 @@ export const createKey = tenantEndpoint({
     /** null: the key does not expire. */
     expires_at: z.iso.datetime().nullable(),
     allowed_ips: z.array(z.string().max(100)).max(1_000),
-    /** null: the limit of the plan, which a key cannot exceed. */
+    /** null: the plan's limit, which a key cannot exceed. */
     rate_limit_requests: z.int().min(1).max(1e9).nullable(),
   }),
   async handle({ backend, tenant, body, idempotencyKey, context }): Promise<NewKeyDocument> {

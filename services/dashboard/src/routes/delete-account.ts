@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accountEndpoint } from './endpoint.ts';
 import { proofBody } from './proof.ts';
 
-/** Deletes the account of the signed-in user permanently. */
+/** Deletes the signed-in user's account permanently. */
 export const deleteAccount = accountEndpoint({
   access: 'account',
   method: 'post',

@@ -14,7 +14,7 @@ export const requestEmailChange = accountEndpoint({
   },
 });
 
-/** Confirms the change with the token of the link. Ends all sessions and starts none. */
+/** Confirms the change with the link's token. Ends all sessions and starts none. */
 export const confirmEmailChange = openEndpoint({
   access: 'open',
   method: 'post',

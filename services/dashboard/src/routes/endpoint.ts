@@ -15,7 +15,7 @@ import type { TailHub } from '../tail/tail-hub.ts';
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
 /**
- * Signs out at the provider, after the session has ended. Returns the URL that the browser must open to end the session
+ * Signs out at the provider, after the session ends. Returns the URL that the browser must open to end the session
  * there. Returns undefined if OIDC_SIGN_OUT is not set, the session did not begin at the provider, or the provider
  * offers no such URL; the next sign-in then asks to choose an account.
  */
@@ -29,7 +29,7 @@ export type SignOutOfProvider = (
 export interface OpenCall<Query, Body> {
   readonly query: Query;
   readonly body: Body;
-  /** Returns the value of a path parameter. */
+  /** Returns a path parameter's value. */
   param(name: string): string;
   readonly request: Request;
   readonly response: PageResponse;
@@ -50,18 +50,18 @@ export interface AccountCall<Query, Body> extends OpenCall<Query, Body> {
   readonly signedIn: SignedIn;
 }
 
-/** Call in one workspace and environment, by a member whose role has the permission. */
+/** Call in one workspace and environment, by a member with a role that has the permission. */
 export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
   /** Tenant of the call. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
   readonly role: Role;
   /**
-   * Idempotency key of the change. Differs if the user, the content of the request, or the Idempotency-Key that the page
+   * Idempotency key of the change. Differs if the user, the request's content, or the Idempotency-Key that the page
    * sent differ. Empty if the page sent none.
    */
   readonly idempotencyKey: string;
   readonly tails: Pick<TailHub, 'join'>;
-  /** For long-running calls: throws if the session or the membership has ended since. */
+  /** For long-running calls: throws if the session or the membership ended since. */
   checkAgain(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export interface AccountEndpoint<Query = unknown, Body = unknown> extends Shape<
   handle(call: AccountCall<Query, Body>): Promise<object | undefined>;
 }
 
-/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members whose role has the permission. */
+/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members with a role that has the permission. */
 interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: Permission;
   readonly path: `/${string}`;
@@ -100,7 +100,7 @@ interface ServedApiEndpoint extends Omit<TenantEndpoint, 'handle'> {
 
 export type Endpoint = OpenEndpoint | AccountEndpoint | TenantEndpoint | ServedApiEndpoint;
 
-/** Path prefix of the endpoints of a workspace. */
+/** Path prefix of a workspace's endpoints. */
 const tenantPrefix = '/api/workspaces/{workspace}/{environment}';
 
 /** Returns the full path of an endpoint. */

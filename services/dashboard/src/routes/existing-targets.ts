@@ -8,7 +8,7 @@ type Call = Pick<TenantCall<unknown, unknown>, 'backend' | 'tenant' | 'context' 
 const maxTargets = 100;
 
 /**
- * Returns the IDs of the targets of audit entries that exist and have a page: keys, which are never deleted, webhooks
+ * Returns the target IDs of audit entries that exist and have a page: keys, which are never deleted, webhooks
  * and resources. Webhooks or resources are missing if their service is unavailable, so that the log stays readable.
  */
 export async function existingTargets(call: Call, entries: readonly AuditEntry[]): Promise<Set<string>> {

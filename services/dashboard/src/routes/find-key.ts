@@ -2,7 +2,7 @@ import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import type { TenantCall } from './endpoint.ts';
 
 /**
- * Returns the key of the path if it belongs to this workspace and environment. The other RPCs address keys by workspace
+ * Returns the path's key if it belongs to this workspace and environment. The other RPCs address keys by workspace
  * only.
  */
 export async function findKey(call: TenantCall<unknown, unknown>): Promise<Key> {
@@ -11,7 +11,7 @@ export async function findKey(call: TenantCall<unknown, unknown>): Promise<Key> 
   return present(key);
 }
 
-/** Returns the key of a response; throws if it is missing. */
+/** Returns a response's key; throws if it is missing. */
 export function present(key: Key | undefined): Key {
   if (!key) throw new Error('auth returned no key');
   return key;

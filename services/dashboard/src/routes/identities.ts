@@ -4,7 +4,7 @@ import type { IdentityDocument } from '../documents/account.ts';
 import { accountEndpoint } from './endpoint.ts';
 import { proofBody } from './proof.ts';
 
-/** Lists the identities with which the signed-in user can sign in. */
+/** Lists the identities that the signed-in user can sign in with. */
 export const listIdentities = accountEndpoint({
   access: 'account',
   method: 'get',

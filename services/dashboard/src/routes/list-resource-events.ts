@@ -4,7 +4,7 @@ import { tenantEndpoint } from './endpoint.ts';
 
 const pageSize = 20;
 
-/** Lists the events of a resource, newest first, even if the resource has been deleted. */
+/** Lists a resource's events, newest first, even if the resource has been deleted. */
 export const listResourceEvents = tenantEndpoint({
   access: 'resources:read',
   method: 'get',

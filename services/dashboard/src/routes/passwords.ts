@@ -17,7 +17,7 @@ export const requestPasswordReset = openEndpoint({
   },
 });
 
-/** Sets a password with the token of the link. Starts no session. */
+/** Sets a password with the link's token. Starts no session. */
 export const resetPassword = openEndpoint({
   access: 'open',
   method: 'post',

@@ -3,7 +3,7 @@ import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
 import { fromStatusMessage } from '@rms/rpc';
 import { z } from 'zod';
 
-/** Returns the resource of a batch result, or throws its error. */
+/** Returns a batch result's resource, or throws its error. */
 export function resourceOf(
   item:
     | { result: { case: 'resource'; value: Resource } | { case: 'error'; value: Status } | { case: undefined } }

@@ -18,7 +18,7 @@ export const getSecondFactor = accountEndpoint({
   },
 });
 
-/** Adds the dashboard's host to the issuer of an otpauth URI, by which apps distinguish their entries. */
+/** Adds the dashboard's host to the issuer of an otpauth URI, so that apps can distinguish their entries. */
 function namedUri(uri: string, host: string): string {
   const named = new URL(uri);
   const issuer = `${named.searchParams.get('issuer')} (${host.replace(':', ' ')})`;

@@ -3,7 +3,7 @@ import type { SessionDocument } from '../documents/account.ts';
 import { expiresAtMs, type Session } from '../session/session.ts';
 import { accountEndpoint } from './endpoint.ts';
 
-/** Lists the sessions of the signed-in user. */
+/** Lists the signed-in user's sessions. */
 export const listSessions = accountEndpoint({
   access: 'account',
   method: 'get',

@@ -11,7 +11,7 @@ const checkEveryMs = 10_000;
  * Streams new and changed deliveries as server-sent events:
  * - `changed`: a list of deliveries in the format of GET /deliveries
  * - `missed`: changes were dropped; reload the list
- * - `end`: the session has ended, or the user has lost the permission
+ * - `end`: the session is over, or the user has lost the permission
  * - `moved`: reconnect
  *
  * The ID of an event is the position to resume from (Last-Event-ID).

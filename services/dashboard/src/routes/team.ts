@@ -32,7 +32,7 @@ export const updateMember = tenantEndpoint({
 });
 
 /**
- * Removes a member, and with `revoke_keys` revokes the keys that the member created. The read permission suffices,
+ * Removes a member, and with `revoke_keys` revokes the keys that the member created. The read permission is enough,
  * because members may remove themselves; auth rejects everything else.
  */
 export const removeMember = tenantEndpoint({

@@ -22,14 +22,14 @@ export const unsubscribe = linkEndpoint('/api/unsubscribe', async ({ backend, bo
   return undefined;
 });
 
-/** Undoes an unsubscription with the token in the fragment of the link. */
+/** Undoes an unsubscription with the token in the link's fragment. */
 export const resubscribe = linkEndpoint('/api/unsubscribe/undo', async ({ backend, body: { token }, context }) => {
   await backend.alerts.resubscribe({ token }, { context });
   return undefined;
 });
 
 /**
- * Mounts one-click unsubscription for email clients (RFC 8058): a POST to the URL of the link, without a cookie and
+ * Mounts one-click unsubscription for email clients (RFC 8058): a POST to the link's URL, without a cookie and
  * without a page. The token allows only this.
  */
 export function mountOneClick(app: Express, { alerts }: Pick<Backend, 'alerts'>): void {

@@ -41,7 +41,7 @@ export function toRateLimit(limit: z.infer<typeof rateLimitBody>): MessageInitSh
   return { maxConcurrency: limit.max_concurrency, requestsPerSecond: limit.requests_per_second ?? 0 };
 }
 
-/** Returns the webhook of a response; throws if it is missing. */
+/** Returns a response's webhook; throws if it is missing. */
 export function presentWebhook(webhook: Webhook | undefined): Webhook {
   if (!webhook) throw new Error('webhooks returned no webhook');
   return webhook;

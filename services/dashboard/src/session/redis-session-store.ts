@@ -12,18 +12,18 @@ const loadingCheckMs = 1_000;
 
 // The prefix differs from the limiter's "rms:", so that Redis users can separate the dashboard from the gateways.
 const sessionKey = (tokenHash: string) => `rms-dashboard:session:${tokenHash}`;
-/** Redis hash of the sessions of a list: session ID → token hash. Reading it removes expired entries. */
+/** Redis hash of a list's sessions: session ID → token hash. Reading it removes expired entries. */
 const listKey = (list: string) => `rms-dashboard:sessions-of:${list}`;
 
 /**
  * Creates the session store that all dashboard instances share. Sessions expire by their TTL in Redis. While Redis is
  * unavailable, no session can be verified and requests fail with 503.
  *
- * Records are sealed: the store ignores records that the dashboard did not write. The hash of a list needs no
+ * Records are sealed: the store ignores records that the dashboard did not write. A list's hash needs no
  * seal, because an entry is valid only if the sealed record contains the same user and session ID.
  */
 export function createRedisSessionStore(servers: RedisServers, box: SessionBox, log: Logger): SessionStore {
-  /** The error that names the missing rights, per server. */
+  /** The error that identifies the missing rights, per server. */
   const missing = new Map<RedisServer, Error>();
   /** Servers that load their data. */
   const loading = new Set<RedisServer>();

@@ -3,10 +3,10 @@ import { isUnexpired, type Session } from './session.ts';
 
 /** Encrypts and authenticates session records with a key that only the dashboard has. */
 export interface SessionBox {
-  /** Encrypts a session for the record of a token. */
+  /** Encrypts a session for a token's record. */
   seal(tokenHash: string, session: Session): string;
   /**
-   * Decrypts the record of a token. Undefined if the session has expired. Throws SecretBoxError if the record was not
+   * Decrypts a token's record. Undefined if the session has expired. Throws SecretBoxError if the record was not
    * sealed with this key for this token.
    */
   open(tokenHash: string, record: string): Session | undefined;
@@ -32,7 +32,7 @@ export function createSessionBox(sessionKey: string, nowMs: () => number = Date.
   };
 }
 
-/** Reports whether opening failed because the record was not sealed with the key of the box for its token. */
+/** Reports whether opening failed because the record was not sealed with the box's key for its token. */
 export function isForeignRecord(error: unknown): boolean {
   return error instanceof SecretBoxError;
 }

@@ -1,14 +1,14 @@
 import type { Session } from './session.ts';
 
 /**
- * Signed-in sessions per user, and as many sessions that await the second factor. Bounds the storage of a user and the
+ * Signed-in sessions per user, and as many sessions that await the second factor. Bounds a user's storage and the
  * cost of listing it.
  */
 export const maxPerUser = 50;
 
 /**
- * Returns the list to which a session belongs. Sessions that await the second factor have their own list, so that
- * a caller who has only the password ends no signed-in session. Undefined if the user is unknown.
+ * Returns the list that a session belongs to. Sessions that await the second factor have their own list, so that
+ * a caller with only the password ends no signed-in session. Undefined if the user is unknown.
  */
 export function listNameOf({ userId, challengeUserId }: Session): string | undefined {
   if (userId !== '') return userId;
@@ -20,7 +20,7 @@ export interface SessionStore {
   /** Adds a session. Beyond {@link maxPerUser}, the least recently used session of the same list ends. */
   add(tokenHash: string, session: Session): Promise<void>;
   find(tokenHash: string): Promise<Session | undefined>;
-  /** Replaces an existing session. A session that has ended in the meantime is not restored. */
+  /** Replaces an existing session. An ended session is not restored. */
   update(tokenHash: string, session: Session): Promise<void>;
   remove(tokenHash: string): Promise<void>;
   /** Returns the signed-in sessions of a user, most recently used first. */

@@ -45,12 +45,12 @@ interface Start {
   readonly nowMs: number;
 }
 
-/** Creates the session of a signed-in user. */
+/** Creates a signed-in user's session. */
 export function newSession(userId: string, generation: bigint, start: Start): Session {
   return { ...begin(start, maxMs), userId, generation: String(generation), challenge: '', challengeUserId: '' };
 }
 
-/** The result of the first step if a second factor is required. */
+/** The first step's result if a second factor is required. */
 export type FirstStep = Pick<Session, 'challenge' | 'challengeUserId'>;
 
 /** Returns the user to whom a session belongs, also while the second factor is pending. */

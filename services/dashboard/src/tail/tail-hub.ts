@@ -33,7 +33,7 @@ interface Running {
 }
 
 /**
- * Polls webhooks once per second for each workspace and environment that has viewers. The rate does not depend on the
+ * Polls webhooks once per second per workspace and environment with viewers. The rate does not depend on the
  * number of viewers.
  */
 export function createTailHub(log: Logger): TailHub {

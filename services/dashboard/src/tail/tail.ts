@@ -6,7 +6,7 @@ import type {
   TailedDelivery,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 
-/** Polls webhooks with the identity of the viewer. */
+/** Polls webhooks with the viewer's identity. */
 export type Poll = (
   requested: Pick<MessageInitShape<typeof TailDeliveriesRequestSchema>, 'after' | 'knownIds'>,
 ) => Promise<TailDeliveriesResponse>;
@@ -27,7 +27,7 @@ const maxKnown = 200;
 
 /** Live tail of a workspace and environment. */
 export class Tail {
-  /** Position up to which each viewer has been notified. Undefined until the first poll. */
+  /** Position of each viewer's last notification. Undefined until the first poll. */
   readonly #viewers = new Map<Viewer, bigint | undefined>();
   /** Last sent JSON of each delivery, oldest first. */
   readonly #known = new Map<string, string>();
@@ -68,7 +68,7 @@ export class Tail {
     this.#position = found.position;
   }
 
-  /** Returns the position of the viewer that is furthest behind. */
+  /** Returns the position furthest behind among the viewers. */
   #after(): { after?: bigint } {
     const known = [...this.#viewers.values(), this.#position].filter((position) => position !== undefined);
     const [least] = known.sort((a, b) => (a < b ? -1 : 1));
@@ -83,7 +83,7 @@ export class Tail {
     changed: readonly Positioned[],
   ): void {
     this.#viewers.set(viewer, found.position);
-    // A position beyond the end of the feed means that the database was restored from a backup.
+    // A position beyond the feed's end means that the database was restored from a backup.
     if (position < found.completeAfter || position > found.position) {
       viewer.missed(found.position);
       return;

@@ -55,7 +55,7 @@ test('100,000 sessions in memory leave nothing behind', async () => {
 });
 
 test('100,000 sessions in Redis, whose connection breaks, leave nothing behind', async () => {
-  /** A connection whose keys are all absent. */
+  /** A connection without any keys. */
   class Connection extends EventEmitter {
     get = async () => null;
     set = async () => 'OK';

@@ -13,7 +13,7 @@ import { createSessionBox } from '../../src/session/session-box.ts';
 const log = createLogger({ name: 'test', level: 'silent' });
 const guide = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'stores.md');
 
-/** Returns the rules of the guide: user name → rules. */
+/** Returns the guide's rules: user name → rules. */
 function documentedUsers(): Map<string, string[]> {
   const lines = readFileSync(guide, 'utf8').matchAll(/^user (\S+) (.+)$/gm);
   return new Map([...lines].map(([, name = '', rules = '']) => [name, rules.split(' ')]));
@@ -29,7 +29,7 @@ const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefi
 
 describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
   let server: RedisServer;
-  /** Connected before the rules of the guide disable the default user. */
+  /** Connected before the guide's rules disable the default user. */
   let admin: ReturnType<typeof clientOf>;
   const asAdmin = (work: (client: typeof admin) => Promise<unknown>) => work(admin);
   const passwords = new Map<string, string>();
@@ -67,7 +67,7 @@ describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
     );
   });
 
-  /** Creates a user with the commands of the table only. */
+  /** Creates a user with the table's commands only. */
   const withDocumentedCommands = async (prefix: string) => {
     const user = `${prefix}only`;
     const commands = documentedRights().get(prefix) ?? [];

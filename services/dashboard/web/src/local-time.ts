@@ -5,7 +5,7 @@ export function toLocal(at: string | undefined): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Converts the value of a datetime-local field to ISO 8601. Returns '' without a value, and for years after 9999. */
+/** Converts a datetime-local field's value to ISO 8601. Returns '' without a value, and for years after 9999. */
 export function toUtc(local: string): string {
   return Number.isNaN(Date.parse(local)) ? '' : new Date(local).toISOString();
 }

@@ -28,7 +28,7 @@ export function textSearch<const Name extends string>(...names: Name[]) {
 }
 
 /**
- * Parses the environment in the path of a page. `test` means the sandbox, as in the CLI and in the prefix of sandbox
+ * Parses the environment in a page's path. `test` means the sandbox, as in the CLI and in the prefix of sandbox
  * keys. undefined: the name is unknown.
  */
 export function environmentOf(name: string): 'live' | 'sandbox' | undefined {

@@ -1,16 +1,15 @@
 import type { Endpoint } from '@rms/api';
-import { type RmsError, toRmsError } from '@rms/base/errors';
+import { RmsError, toRmsError } from '@rms/base/errors';
+import { keyMay, leastScopeFor, type Permission } from '@rms/base/roles';
 import type { Environment } from '@rms/base/tenant';
 import type { Limiter } from '@rms/limits';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
-import type { ApiResponse } from '../http/locals.ts';
+import type { ApiResponse, Locals } from '../http/locals.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { checkAllowlist } from './allowlist.ts';
 import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
-import { checkPermission } from './permission.ts';
 import { type Caller, KeyRefusal, type Principals } from './principals.ts';
 import { checkLimits, setLimitHeaders } from './rate-limit-and-quota.ts';
 import type { RequestUsage } from './request-usage.ts';
@@ -29,7 +28,17 @@ export interface AdmissionParts {
 /** Authenticates and authorizes a request and returns its caller. Throws if the request is refused. */
 export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoint) => Promise<Caller>;
 
-/** Creates the checks that every request under /v1 must pass before its response may reveal whether the path exists. */
+/**
+ * Creates the checks that every request under /v1 must pass before its response may reveal whether the path exists, in
+ * this order:
+ *
+ * 1. 429 for an address with too many failed authentications, unless the key was valid recently
+ * 2. 401: the form of the key, then its verdict, from the cache or by auth
+ * 3. 403: the allowlist of the key, then the permission that the endpoint requires
+ * 4. 429: rate limits and quota, in one round trip with the revocation marker; a 403 takes from a limit of its own
+ *
+ * If the marker shows that the key has changed, step 3 is repeated with a new verdict of auth.
+ */
 export function createAdmission(parts: AdmissionParts): Admit {
   const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
 
@@ -64,7 +73,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       if (!refused || decision.outcome !== 'allowed') response.locals.limitOutcome = decision.outcome;
       metrics.countLimitCheck(decision, performance.now() - sentAtMs);
       response.locals.steps.limitedAtMs = performance.now();
-      // Before auth is asked, so that the limit also bounds these calls.
+      // Before the call to auth, so that the limit also bounds these calls.
       if (refused) checkLimits(decision, limits.rateLimitWindowSeconds, 'refused requests of this key');
       return decision;
     };
@@ -87,7 +96,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return caller;
   }
 
-  /** Returns the caller of the key. Throws a 401 error, or a 429 error for an address with too many failures. */
+  /** Returns the key's caller. Throws a 401 error, or a 429 error for an address with too many failures. */
   async function authenticate(request: Request, response: ApiResponse) {
     try {
       const keyHash = keyHashOf(request, environment);
@@ -120,4 +129,45 @@ export function createAdmission(parts: AdmissionParts): Admit {
   function refusalOf(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): RmsError | undefined {
     return checkAllowlist(caller, response.locals, log) ?? (endpoint && checkPermission(caller, endpoint.permission));
   }
+}
+
+const shownOfHeader = 200;
+
+/**
+ * Returns the error for a client address that the key does not allow. The log entry contains the address, its source
+ * and the reason for choosing it.
+ */
+function checkAllowlist(
+  { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,
+  locals: Pick<Locals, 'requestId' | 'client'>,
+  log: Logger,
+): RmsError | undefined {
+  if (allowedIps.empty) return undefined;
+  const { address, determinedBy, peer, reason, forwarded } = locals.client();
+  if (allowedIps.has(address)) return undefined;
+  log.warn(
+    {
+      request_id: locals.requestId,
+      key_id: principal.keyId,
+      address,
+      determined_by: determinedBy,
+      peer,
+      reason,
+      ...(forwarded === undefined ? {} : { forwarded_for: forwarded.slice(0, shownOfHeader) }),
+    },
+    'address outside the allowlist of the key',
+  );
+  return new RmsError('ip_not_allowed', {
+    message: `The API key may not be used from ${address}. Add the address to its IP allowlist, or use another key.`,
+  });
+}
+
+/** Returns the error for a key without the required permission. It names what is required and what the key has. */
+function checkPermission({ grant: key }: Caller, required: Permission): RmsError | undefined {
+  if (keyMay(key, required)) return undefined;
+  const message =
+    key.scope === 'restricted'
+      ? `Permission \`${required}\` is required; this key has ${key.permissions.map((name) => `\`${name}\``).join(', ')}.`
+      : `Scope \`${leastScopeFor(required)}\` is required; this key has \`${key.scope}\`.`;
+  return new RmsError('insufficient_scope', { message });
 }

@@ -9,8 +9,8 @@ import type { Environment } from '@rms/base/tenant';
 const bearer = /^Bearer +(\S+)$/i;
 
 /**
- * Returns the hash of the key in `Authorization: Bearer <key>`. Rejects typos, keys of the other environment and
- * missing prefixes by their format, without a lookup (specification, "Authentication" 1 and 4). So the messages reveal
+ * Returns the key's hash in `Authorization: Bearer <key>`. Rejects typos, keys of the other environment and
+ * missing prefixes by their format, without a lookup. So the messages reveal
  * nothing about stored keys.
  */
 export function keyHashOf({ headers }: IncomingMessage, environment: Environment): Buffer {

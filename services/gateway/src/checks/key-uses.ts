@@ -62,7 +62,7 @@ export class KeyUses extends PeriodicReport {
     this.#refusals.set(principal.keyId, { principal, errorCode, atMs: Date.now() });
   }
 
-  /** Reports what has happened since the last report. Failed reports are merged into the next one. */
+  /** Reports everything since the last report. Failed reports are merged into the next one. */
   protected override async report(): Promise<void> {
     if (this.#uses.size + this.#refusals.size === 0) return;
     const reported = this.#uses;

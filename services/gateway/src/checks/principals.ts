@@ -24,7 +24,7 @@ export interface Caller {
   /** Version of the key that the verdict applies to. */
   readonly version: number;
   readonly limits: Limits;
-  /** Webhooks that the plan of the workspace allows; 0: no limit. undefined: the plan sets none. */
+  /** Webhooks that the workspace's plan allows; 0: no limit. undefined: the plan sets none. */
   readonly maxWebhooks: bigint | undefined;
   /** Whether auth returned this verdict for this request. false: it is from the cache and up to 30 seconds old. */
   readonly fresh: boolean;
@@ -33,7 +33,7 @@ export interface Caller {
 /** One message for both causes, because two messages would reveal which keys have existed. */
 const unknownOrRevoked = 'The API key does not exist or has been revoked.';
 
-/** The rejection of a key. */
+/** A key's rejection. */
 export class KeyRefusal extends RmsError {
   /** Whether the key exists. Unknown keys count as guesses. */
   readonly exists: boolean;
@@ -69,18 +69,18 @@ export class Principals {
    * these lookups per address.
    */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
-  /** Keys whose last verdict was valid. Never grants access; auth still decides. */
+  /** Keys with a valid last verdict. Never grants access; auth still decides. */
   readonly #recentlyValid = new WorkspaceCache<true>({ max: recentSize, ttlMs: recentTtlMs });
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   readonly #verify: (question: Question) => Promise<VerifyKeyResult>;
   /**
-   * The most recent running lookup of each key. Only its result is cached, unless `forget` invalidated it meanwhile.
+   * The most recent running lookup of each key. Only its result is cached, unless `forget` invalidated it since then.
    */
   readonly #latest = new Map<string, symbol>();
 
   /**
-   * @param parts.limits defaults for workspaces whose plan sets none
+   * @param parts.limits defaults for workspaces with a plan that sets none
    * @param parts.nowMs returns the time that all gateways share, in milliseconds since 1970; keys expire by it
    */
   constructor(
@@ -169,7 +169,7 @@ export class Principals {
 }
 
 /**
- * Returns the limits of the workspace's plan. Where the plan sets none, the limits of the installation apply. The key's
+ * Returns the workspace plan's limits. Where the plan sets none, the installation's limits apply. The key's
  * own rate limit can only lower the limit per key.
  */
 function toLimits(own: LimitsMessage | undefined, all: Limits): Limits {

@@ -24,9 +24,9 @@ export function setLimitHeaders(response: ServerResponse, decision: LimitDecisio
 }
 
 /**
- * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message names the
- * limit and when it resets.
- * @param own what the rate limit of the key applies to
+ * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message identifies
+ * the limit and when it resets.
+ * @param own the subject of the key's rate limit
  */
 export function checkLimits(decision: LimitDecision, windowSeconds: number, own = 'this key'): void {
   if (decision.outcome === 'allowed') return;

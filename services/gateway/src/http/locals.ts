@@ -20,7 +20,7 @@ export type Locals = {
   limitOutcome: LimitDecision['outcome'] | undefined;
   /** Public error code of the response, if it is an error. */
   errorCode: string | undefined;
-  /** Time at which each step ended (performance.now()). undefined if it has not ended. */
+  /** End of each step (performance.now()). undefined if it is not over. */
   readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
   /** Returns the client, determined on the first call. */
   client(): Client;

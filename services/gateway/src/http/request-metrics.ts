@@ -9,7 +9,7 @@ export type CountRequest = (request: Request, response: ApiResponse) => void;
 
 export interface RequestMetrics {
   /**
-   * Returns the counter for the listener of an environment. `paths` are the paths of the API, such as
+   * Returns the counter for the listener of an environment. `paths` are the API's paths, such as
    * "/v1/things/{id}".
    */
   countRequests(environment: Environment, paths: readonly string[]): CountRequest;

@@ -32,7 +32,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The icon of the dashboard, services/dashboard/web/public/icon.svg. */
+/** The dashboard's icon, services/dashboard/web/public/icon.svg. */
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/>' +
   '<path d="M9 22V10h7.2c2.7 0 4.4 1.5 4.4 3.9 0 1.8-1 3.1-2.7 3.6L21.4 22h-3.3l-3.1-4.2H12V22H9Zm3-6.6h3.9c1.1 0 ' +

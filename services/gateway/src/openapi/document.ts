@@ -46,7 +46,7 @@ const ifNoneMatch = entityTags.describe(
 
 /**
  * Generates the OpenAPI 3.1 document from the endpoints and schemas that serve the API.
- * @param basePath the path of the API's public URL
+ * @param basePath path in the API's public URL
  */
 export function openApiDocument(
   webhookUrls: WebhookUrls = { http: false, privateNetworks: false },

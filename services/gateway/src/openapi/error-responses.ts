@@ -16,7 +16,7 @@ const docUrl = z
   .meta({ format: 'uri', examples: ['https://docs.example.com/errors.html#not_found'] })
   .describe('Cause and remedy of the code. Present if the operator publishes the error catalog.');
 
-/** Specification, "Errors": exactly these three fields for 401, 403 and 429. */
+/** Exactly these three fields for 401, 403 and 429 (docs/errors.md). */
 const specifiedErrorBody = z.strictObject({ error: z.strictObject(fields) }).meta({ id: 'SpecifiedError' });
 
 const errorBody = z.strictObject({ error: z.strictObject({ ...fields, doc_url: docUrl }) }).meta({ id: 'Error' });

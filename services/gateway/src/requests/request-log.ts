@@ -23,7 +23,7 @@ export interface RequestRecord {
   readonly errorCode: string;
   readonly keyId: string;
   readonly replayed: boolean;
-  /** Milliseconds from the start of the request to the end of each step. -1 if the request did not reach the step. */
+  /** Milliseconds from the request's start to the end of each step. -1 if the request did not reach the step. */
   readonly authenticatedMs: number;
   readonly limitedMs: number;
   readonly handledMs: number;
@@ -125,7 +125,7 @@ export class RequestLog extends PeriodicReport {
     return true;
   }
 
-  /** Reports the collected records and counts. Those of a failed report are retried with the next one. */
+  /** Reports the collected records and counts. After a failed report, they are retried with the next one. */
   protected override async report(): Promise<void> {
     while (this.#records.length > 0 || this.#leftOut.size > 0) {
       const batch = this.#records.splice(0, batchSize);

@@ -23,7 +23,7 @@ export class FakeDeliveries {
   /** Body of the event of every delivery. */
   requestBody = Buffer.from('{"id":"evt_1"}');
 
-  /** Adds a delivery with attempts, of which each got a response with this body. */
+  /** Adds a delivery with attempts that each got a response with this body. */
   add(status: DeliveryStatus, bodies: readonly Buffer[] = []) {
     const createTime = timestampFromDate(new Date('2026-01-02T03:04:05.678Z'));
     const attempts = bodies.map((responseBody, i) => ({

@@ -27,7 +27,7 @@ export class HandedEvents {
     return true;
   }
 
-  /** Removes and returns the events of the partitions that are ready. */
+  /** Removes and returns the events in partitions that are ready. */
   take(isReady: (partition: number) => boolean): PendingEvent[] {
     const ready = [...this.#partitions].filter(([partition]) => isReady(partition));
     for (const [partition] of ready) this.#partitions.delete(partition);

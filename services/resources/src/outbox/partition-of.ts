@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * Returns the partition of a record key: CRC-32 of the key modulo the number of partitions. All events of a resource
+ * Returns a record key's partition: CRC-32 of the key modulo the number of partitions. All events of a resource
  * are in the same partition, which keeps their order. If the number of partitions is reduced, the relay moves the rows
  * in the outbox; if it is increased, the order of resources with rows in the outbox is lost.
  */

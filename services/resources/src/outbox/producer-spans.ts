@@ -11,7 +11,7 @@ import {
 } from '@rms/async/tracing';
 import type { PendingEvent } from './relay-queries.ts';
 
-/** Spans for publishing events, each in the trace of the request that caused the event. */
+/** Spans for publishing events, each in its request's trace. */
 export interface ProducerSpans {
   /** Returns the trace context for the event's record. */
   contextOf(event: PendingEvent): TraceContext;
@@ -21,7 +21,7 @@ export interface ProducerSpans {
 
 const withoutSpans: ProducerSpans = { contextOf: storedContextOf, end() {} };
 
-/** Starts a span per traced event, in the trace of the request that caused the event. */
+/** Starts a span per traced event, in its request's trace. */
 export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
   if (!isTracing()) return withoutSpans;
   const spans = new Map<PendingEvent, Span>();

@@ -23,7 +23,7 @@ interface PublisherParts {
   readonly makeDue: (partition: number) => void;
 }
 
-/** Sends the batches of one session of the relay. */
+/** Sends the batches of a relay session. */
 export type Publisher = ReturnType<typeof createPublisher>;
 
 /** A batch in flight. */
@@ -38,7 +38,7 @@ interface Batch {
  */
 export function createPublisher({ keyedPool, bus, topic, partitions, log, metrics, sleeper, makeDue }: PublisherParts) {
   const busy = new Map<number, Batch>();
-  /** Delays before the next attempt, of partitions whose last batch failed. */
+  /** Delays before the next attempt, of partitions with a failed last batch. */
   const retries = new Map<number, number>();
   const cut = new AbortController();
   // Combines batches that are acknowledged at about the same time into one DELETE.

@@ -5,7 +5,7 @@ import { countWaiting, oldestAgeSeconds, type PendingEvent } from './relay-queri
 export interface RelayMetrics {
   /** Records a published batch and the time since it was read. */
   published(events: readonly Pick<PendingEvent, 'waitedSeconds'>[], sinceReadMs: number): void;
-  /** Records a batch or a session of the relay that failed and will be retried. */
+  /** Records a batch or a relay session that failed and will be retried. */
   failed(): void;
 }
 

@@ -95,7 +95,7 @@ const movedPerStatement = 1_000;
 
 /**
  * Moves the rows to the partitions of their record keys if rows are in partitions that do not exist, because the number
- * of partitions was reduced. The rows keep their IDs, so the events of a resource stay in order. Returns the number of
+ * of partitions was reduced. The rows keep their IDs, so a resource's events stay in order. Returns the number of
  * moved rows.
  */
 export async function repartition(db: Queryable, partitions: number): Promise<number> {
@@ -124,7 +124,7 @@ export async function repartition(db: Queryable, partitions: number): Promise<nu
   return moved;
 }
 
-/** Returns the age of the oldest row in seconds, of all partitions or of these; 0 if there is none. */
+/** Returns the oldest row's age in seconds, of all partitions or of these; 0 without rows. */
 export async function oldestAgeSeconds(db: Queryable, partitions?: readonly number[]): Promise<number> {
   const { rows } = await db.query<{ age: number | null }>(
     `with recursive present (partition) as (

@@ -33,20 +33,20 @@ export interface RelayOptions {
   readonly metrics: Metrics;
   /** Interval of polling without a notification. */
   readonly pollMs?: number;
-  /** Interval at which the relay checks whether other relays have started or stopped. */
+  /** How often the relay checks whether other relays have started or stopped. */
   readonly balanceMs?: number;
-  /** Interval at which the relay checks that its session sees the rows that other sessions see. */
+  /** How often the relay checks that its session sees the rows that other sessions see. */
   readonly stallCheckMs?: number;
-  /** Age of a row that the relay does not see, at which the relay fails. */
+  /** Age of an unseen row that makes the relay fail. */
   readonly stallSeconds?: number;
 }
 
-/** Publishes the events of the outbox. Several relays share the partitions; one relay holds a partition at a time. */
+/** Publishes the outbox's events. Several relays share the partitions; one relay holds a partition at a time. */
 export interface Relay extends Worker {
   /**
    * Call this after a commit that appended the first events of resources. In partitions that this relay holds, they are
    * published without being read again. Nothing can be published before the first event of a resource, so the events of
-   * each resource stay in order: later ones are read, together with a first one that is not published yet.
+   * each resource stay in order: later ones are read, together with a first event that is not published yet.
    */
   created(events: readonly CommittedEvent[]): void;
   /**
@@ -56,7 +56,7 @@ export interface Relay extends Worker {
   committed(partitions: Iterable<number>): void;
   /** Returns whether this relay holds the partition now. */
   owns(partition: number): boolean;
-  /** Returns the age of the oldest unpublished event, in seconds. */
+  /** Returns the oldest unpublished event's age, in seconds. */
   lagSeconds(): Promise<number>;
 }
 
@@ -203,7 +203,7 @@ export function createRelay(options: RelayOptions): Relay {
       const others = new Set<number>();
       for (const event of events) {
         const { partition } = event;
-        // A read of the outbox may have found the event before this call.
+        // An outbox read may have found the event before this call.
         const isRead = due.has(partition) || publisher?.isPublishing(event);
         if (!owned.has(partition) || !(isRead || handed.add(event))) others.add(partition);
       }

@@ -9,14 +9,14 @@ interface StallWatchParts {
   readonly stallSeconds: number;
 }
 
-/** Compares the rows that the session of a relay sees with the rows that the other sessions of its pool see. */
+/** Compares the rows that a relay's session sees with the rows that the other sessions of its pool see. */
 export interface StallWatch {
   /** Whether the last completed check found a stall. */
   readonly stalled: boolean;
   /**
-   * Reads the age of the oldest row of the idle partitions, at most every `everyMs`. Resolves to an error if a row was
-   * older than `stallSeconds` at two successive checks, and its partition was idle at both: a row of a long transaction
-   * may become visible at that age, but the next poll of the relay finds it. Never rejects.
+   * Reads the oldest row's age in the idle partitions, at most every `everyMs`. Resolves to an error if a row was
+   * older than `stallSeconds` at two successive checks, and its partition was idle at both: a row from a long
+   * transaction may become visible at that age, but the next poll of the relay finds it. Never rejects.
    * @param isIdle whether the relay has found no more rows in a partition
    */
   check(isIdle: (partition: number) => boolean): Promise<Error | undefined>;
@@ -54,7 +54,7 @@ export function createStallWatch({ pool, owned, everyMs, stallSeconds }: StallWa
           `the session of the relay does not see events older than ${stallSeconds} s in partitions ${hidden.join(', ')}`,
         );
       } catch {
-        // Without a connection nothing is known. The readiness check reports the outage.
+        // Without a connection, the state is unknown. The readiness check reports the outage.
         return undefined;
       } finally {
         nextAtMs = performance.now() + everyMs;

@@ -10,14 +10,14 @@ import { type ResourceRef, refKey } from './resource-queries.ts';
 export interface Change {
   readonly ref: ResourceRef;
   readonly cause: Cause;
-  /** Versions (`sequence`), one of which the resource must have. Empty: any. */
+  /** Versions (`sequence`), the resource must have one of them. Empty: any. */
   readonly expectedVersions: readonly bigint[];
   readonly action: { readonly kind: 'update'; readonly update: ResourceUpdate } | { readonly kind: 'delete' };
 }
 
-/** The outcome of a batch of changes: the result of each change, and the rows that the transaction must write. */
+/** The outcome of a change batch: the result of each change, and the rows that the transaction must write. */
 export interface Outcome {
-  /** In the order of the changes: the updated resource, the last state of the deleted resource, or the error. */
+  /** In the changes' order: the updated resource, the last state of the deleted resource, or the error. */
   readonly responses: readonly (Resource | RmsError)[];
   readonly updated: readonly Resource[];
   readonly deleted: readonly Resource[];
@@ -34,8 +34,8 @@ export interface ChangeParts extends EventParts {
 }
 
 /**
- * Applies `changes` in order. If a batch changes a resource several times, each change sees the result of the previous
- * one and emits its own events (specification, "States and transitions").
+ * Applies `changes` in order. If a batch changes a resource more than once, each change sees the previous one's
+ * result and emits its own events.
  */
 export function applyChanges(resources: readonly Resource[], changes: readonly Change[], parts: ChangeParts): Outcome {
   const states = new Map(resources.map((resource) => [refKey(resource), resource]));

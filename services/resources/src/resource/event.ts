@@ -29,8 +29,8 @@ export interface EventParts {
 }
 
 /**
- * Makes an event of a resource for the outbox. The body (the event envelope of the specification) is rendered only
- * here; exactly these bytes are signed, delivered and logged.
+ * Makes an event of a resource for the outbox. The body (the event envelope, docs/webhook-receivers.md) is rendered
+ * only here; exactly these bytes are signed, delivered and logged.
  */
 export function makeEvent(
   type: EventType,

@@ -9,7 +9,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The filter and the sort of a list. */
+/** A list's filter and sort. */
 export interface Listing extends Tenant {
   readonly status: ResourceStatus | undefined;
   readonly sort: Sort;

@@ -11,7 +11,7 @@ import type { Queryable } from '@rms/postgres/db';
 import type { Cause } from './event.ts';
 import { canonicalMetadata, type Resource } from './resource.ts';
 
-/** An audit entry with its origin, because the changes of a batch belong to different callers. */
+/** An audit entry with its origin, because a batch's changes belong to different callers. */
 export interface AuditedChange {
   readonly origin: AuditOrigin;
   readonly entry: NewAuditEntry;
@@ -19,7 +19,7 @@ export interface AuditedChange {
 
 type Action = 'resource.created' | 'resource.updated' | 'resource.deleted';
 
-/** A resource with its metadata as an object, so that each pair is a field of its own. */
+/** A resource with its metadata as an object, so that each pair is a separate field. */
 type Audited = Omit<Resource, 'metadataJson'> & { readonly metadata: Readonly<Record<string, string>> };
 
 const fields: AuditedFields<Audited> = {
@@ -62,7 +62,7 @@ export function auditOf(
   return [{ origin: cause, entry: { workspaceId, environment, target, action, changes } }];
 }
 
-/** Appends the entries in the transaction of the changes. Each call has taken its pace before; see {@link takePace}. */
+/** Appends the entries in the changes' transaction. Each call has taken its pace before; see {@link takePace}. */
 export async function appendAudits(tx: Queryable, audits: readonly AuditedChange[]): Promise<void> {
   for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry], { isPaced: true });
 }

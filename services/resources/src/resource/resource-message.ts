@@ -32,12 +32,12 @@ export function fromStatusMessage(status: ResourceStatus): StoredStatus | undefi
   return statuses.toName(status);
 }
 
-/** Maps UNSPECIFIED to `standard`, the default of the specification. */
+/** Maps UNSPECIFIED to `standard`, the API's default. */
 export function fromInputTypeMessage(type: InputType): StoredInputType {
   return type === InputType.ADVANCED ? 'advanced' : 'standard';
 }
 
-/** Returns the tenant of a call. Throws `internal_error` if the call has no principal, which indicates a bug. */
+/** Returns a call's tenant. Throws `internal_error` if the call has no principal, which indicates a bug. */
 export function tenantOf(context: CallContext | undefined): Tenant {
   if (context?.principal) return toTenant(context.principal);
   throw new RmsError('internal_error', { cause: new Error('the call context has no principal') });

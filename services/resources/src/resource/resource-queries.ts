@@ -1,7 +1,7 @@
 import type { Environment, Tenant } from '@rms/base/tenant';
 import type { InputType, Resource, ResourceStatus } from './resource.ts';
 
-/** The key of a resource. */
+/** A resource's key. */
 export type ResourceRef = Tenant & { readonly id: string };
 
 export interface ResourceRow {
@@ -17,7 +17,7 @@ export interface ResourceRow {
   sequence: string;
 }
 
-/** Returns the columns of a resource. The metadata is read as text, so that it is returned unchanged. */
+/** Returns a resource's columns. The metadata is read as text, so that it is returned unchanged. */
 export const resourceColumns = (metadata = 'r.metadata') => `r.workspace_id, r.environment, r.id, r.status, r.name,
   (${metadata})::text as metadata, r.input_type, r.created_at, r.updated_at, r.sequence`;
 

@@ -22,7 +22,7 @@ export interface Resource extends Tenant {
   readonly sequence: number;
 }
 
-/** The changes of a PATCH. Undefined attributes stay unchanged. */
+/** Changes by a PATCH. Undefined attributes stay unchanged. */
 export interface ResourceUpdate {
   readonly name: string | undefined;
   readonly status: ResourceStatus | undefined;
@@ -61,7 +61,7 @@ export function applyUpdate(
   return { resource: { ...resource, name, status, metadataJson, updatedAt: nextUpdateTime(resource, now) }, previous };
 }
 
-/** Returns the time of a change: strictly increasing, even if the clocks of two instances differ. */
+/** Returns a change's time: strictly increasing, even if the clocks of two instances differ. */
 export function nextUpdateTime({ updatedAt }: Resource, now: Date): Date {
   return new Date(Math.max(now.getTime(), updatedAt.getTime() + 1));
 }
@@ -79,13 +79,13 @@ export function canonicalMetadata(metadataJson: string): string {
   return JSON.stringify(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Checks the name (specification, "Limits"). */
+/** Checks the name. */
 export function checkName(name: string): FieldViolation[] {
   const message = textProblem(name, 1, resourceNameLength);
   return message === undefined ? [] : [{ field: 'name', message }];
 }
 
-/** Checks the metadata (specification, "Metadata rules"). Returns it as normalized JSON. */
+/** Checks the metadata. Returns it as normalized JSON. */
 export function checkMetadata(metadataJson: string): { metadataJson: string; violations: FieldViolation[] } {
   let metadata: unknown;
   try {

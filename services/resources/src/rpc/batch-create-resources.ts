@@ -138,7 +138,7 @@ function splitByKey(creations: readonly Creation[]) {
   return { first, others };
 }
 
-/** Sets the results of creations whose key has a stored record. Returns the creations without one. */
+/** Sets the results of creations with a stored record. Returns the creations without one. */
 async function replay(
   { pool }: WriteParts,
   creations: readonly Creation[],
@@ -178,7 +178,7 @@ function scopedKey({
 }
 
 /**
- * Hashes the content of a create request, independent of the order of its metadata keys. Requests that share an
+ * Hashes a create request's content, independent of the order of its metadata keys. Requests that share an
  * idempotency key must have the same fingerprint.
  */
 function fingerprintOf(input: { name: string; inputType: InputType; metadataJson: string }): Buffer {
@@ -252,7 +252,7 @@ const createGuardedSql = `
 
 /**
  * Writes the idempotency records, rows, totals and outbox rows of all `creations` in one statement and one commit.
- * Returns the IDs of the outbox rows by the ID of the created resource. A resource is missing if its idempotency key was
+ * Returns the outbox row IDs by the created resource's ID. A resource is missing if its idempotency key was
  * already taken. No two `creations` may have the same idempotency key.
  */
 async function createResources(db: Queryable, creations: readonly Creation[]): Promise<Map<string, string>> {

@@ -55,7 +55,7 @@ export function batchGetResources({
 async function readResources(db: Queryable, refs: readonly ResourceRef[]): Promise<Resource[]> {
   const { rows } = await db.query<ResourceRow>({
     name: 'resources-read',
-    // With "offset 0", the plan is a lookup per reference, whatever the size of the table was when it was made.
+    // With "offset 0", the plan is a lookup per reference, whatever the table's size was when it was made.
     text: `
       select r.* from ${requested}
        cross join lateral (

@@ -4,7 +4,7 @@ import type { Handlers } from '@rms/rpc';
 import { countResources } from '../resource/count-queries.ts';
 import type { WriteParts } from './parts.ts';
 
-/** Counts the resources of a workspace in both environments. */
+/** Counts a workspace's resources in both environments. */
 export function countContents({
   pool,
 }: Pick<WriteParts, 'pool'>): Handlers<typeof WorkspaceDeletionService>['countContents'] {

@@ -17,7 +17,7 @@ import { type ResourceRow, resourceColumns, toResource } from '../resource/resou
 
 const pageSizeLimit = 100;
 
-/** Returns one page, with tokens for the next and the previous page (specification, "List resources"). */
+/** Returns one page, with tokens for the next and the previous page. */
 export function listResources(parts: {
   pool: Pool;
   pageTokenKeys: Keys;
@@ -69,14 +69,14 @@ const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
 };
 
 /**
- * Total size of the metadata of a page. The metadata of a resource can have 100 KB. A page ends with the resource that
+ * Total size of a page's metadata. A resource's metadata can have 100 KB. A page ends with the resource that
  * brings it to this size.
  */
 const pageBytes = 2 * 1024 * 1024;
 
-/** A page of resources, in the order of the list. */
+/** A page of resources, in the list's order. */
 interface ResourcePage {
-  /** Contains one resource more than the page if there are more in the direction of the walk. */
+  /** Contains one resource more than the page if there are more in the walk's direction. */
   readonly resources: Resource[];
   /** Number of resources of the page. */
   readonly size: number;

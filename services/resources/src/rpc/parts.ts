@@ -46,7 +46,7 @@ interface ItemResult {
 }
 
 /**
- * Serves all requests of a batch concurrently, each in its own trace. `work` gets the signal of the call, which aborts
+ * Serves all requests of a batch concurrently, each in its own trace. `work` gets the call's signal, which aborts
  * when the caller cancels or its deadline passes.
  */
 export function serveAll<Request extends Message & { context?: CallContext | undefined }, Result extends ItemResult>(

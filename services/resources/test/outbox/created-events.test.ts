@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Starts a relay that holds all partitions, on a bus whose batches wait for `open`. */
+/** Starts a relay that holds all partitions, on a bus with batches that wait for `open`. */
 async function startRelay() {
   const gate = Promise.withResolvers<void>();
   const published: (string | undefined)[][] = [];

@@ -15,7 +15,7 @@ export interface RelayWorld {
   readonly database: TestDatabase;
   readonly bus: EventBus;
   readonly topic: string;
-  /** Records in the order in which the consumer handled them: "key:event". */
+  /** Records in the consumer's order: "key:event". */
   readonly seen: string[];
   /** Starts a relay. By default it neither polls nor rebalances, so tests depend on notifications. */
   startRelay(options?: Partial<RelayOptions>): { relay: Relay; stop(): Promise<void>; ended: Promise<void> };

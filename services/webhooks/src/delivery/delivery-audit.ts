@@ -11,12 +11,12 @@ type Status = Pick<LoggedDelivery, 'status'>;
 
 const fields: AuditedFields<Status> = { status: 'shown' };
 
-/** Returns what changed between two states of a delivery. */
+/** Returns the changes between two states of a delivery. */
 export function deliveryChanges(before: Status, after: Status): FieldChanges {
   return changesBetween(fields, before, after);
 }
 
-/** Returns the audit entry of an action on a delivery, whose name is the type of its event. */
+/** Returns the audit entry of an action on a delivery. Its name is the event type. */
 export function deliveryEntry(delivery: LoggedDelivery, action: AuditedAction): NewAuditEntry {
   const { workspaceId, environment, id, eventType, webhookId } = delivery;
   const target = { id, name: eventType };

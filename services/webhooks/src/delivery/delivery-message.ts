@@ -40,7 +40,7 @@ export function toDeliveryMessage(delivery: LoggedDelivery) {
   };
 }
 
-/** Converts the reason of a delay to rms.webhooks.v1.DelayReason. */
+/** Converts a delay's reason to rms.webhooks.v1.DelayReason. */
 export function toDelayReasonMessage(reason: DelayReasonName | null): DelayReason {
   return reason === null ? DelayReason.UNSPECIFIED : delayReasons.toValue(reason);
 }

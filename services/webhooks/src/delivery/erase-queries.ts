@@ -4,14 +4,14 @@ import type { Queryable } from '@rms/postgres/db';
 /** Bounds the events that a statement reads and writes. A resource can have any number of them. */
 const eventsPerStatement = 1_000;
 
-/** A deleted resource whose event bodies are not erased yet. */
+/** A deleted resource with event bodies that are not erased yet. */
 export interface DeletedResource extends Tenant {
   readonly resourceId: string;
   /** ID of the event `resource.deleted`. Its body is erased last, so that an interrupted erasure is repeated. */
   readonly eventId: string;
 }
 
-/** Reads deleted resources whose event bodies are not erased, in the order of their events. */
+/** Reads deleted resources with event bodies to erase, in the order of their events. */
 export async function readDeleted(db: Queryable, afterEventId: string, limit: number): Promise<DeletedResource[]> {
   const { rows } = await db.query<DeletedResource>(
     `select workspace_id as "workspaceId", environment, resource_id as "resourceId", id as "eventId"
@@ -24,7 +24,7 @@ export async function readDeleted(db: Queryable, afterEventId: string, limit: nu
 }
 
 /**
- * Erases the bodies of the events of a deleted resource, range by range, except of events in use. Returns the number of
+ * Erases a deleted resource's event bodies, range by range, except of events in use. Returns the number of
  * erased bodies.
  */
 export async function eraseResource(db: Queryable, deleted: DeletedResource, signal: AbortSignal): Promise<number> {
@@ -56,7 +56,7 @@ interface ErasedRange {
   readonly end: string | null;
 }
 
-/** Erases the bodies of the next events of the resource that are not in use, except that of `resource.deleted`. */
+/** Erases the resource's next event bodies that are not in use, except that of `resource.deleted`. */
 async function eraseRange(
   db: Queryable,
   { workspaceId, environment, resourceId, eventId }: DeletedResource,

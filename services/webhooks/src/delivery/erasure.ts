@@ -6,13 +6,13 @@ import { type DeletedResource, eraseResource, readDeleted } from './erase-querie
 const resourcesPerStatement = 1_000;
 /** Statements per run that look for deleted resources. The next run continues after them. */
 const pagesPerRun = 10;
-/** Bounds the turns of a run, so that resources of other workspaces are found soon. */
+/** Bounds a run's turns, so that resources of other workspaces are found soon. */
 const resourcesPerRun = 500;
 
 /**
- * Creates the task that erases the event bodies of deleted resources. Workspaces take turns, so that one with many
- * deleted resources does not delay the others. An event keeps its body while it is in use (see
- * migrations/0020-events-in-use.sql); a resource whose erasure fails does not affect the others.
+ * Creates the task that erases the event bodies of deleted resources. Workspaces are served round-robin, so that one
+ * with many deleted resources does not delay the others. An event keeps its body while it is in use (see
+ * migrations/0020-events-in-use.sql); a resource with a failing erasure does not affect the others.
  */
 export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) => Promise<void> {
   let lastEventId = '';

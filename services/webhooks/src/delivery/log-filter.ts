@@ -32,7 +32,7 @@ const statusesIn: Readonly<Record<LogSource, readonly LoggedStatus[]>> = {
 };
 
 /**
- * SQL expression for the status of a delivery, per table. A canceled delivery is stored as a failed one with the reason
+ * SQL expression for a delivery's status, per table. A canceled delivery is stored as a failed one with the reason
  * 'canceled', so that the previous release can read it.
  */
 export const statusOf: Readonly<Record<LogSource, string>> = {
@@ -81,7 +81,7 @@ export class Conditions {
     else this.others.push(wanted.includes('retrying') ? 'tries > 0' : 'tries = 0');
   }
 
-  /** Returns the SQL of a selection from the events `e` with matching deliveries in `scope.environment`. */
+  /** Returns a selection's SQL from the events `e` with matching deliveries in `scope.environment`. */
   ofEvents({ requestId, resourceId, eventId, since, until, before }: LogFilter): string {
     const conditions = ['e.workspace_id = $1', 'e.environment = scope.environment'];
     const columns = 'workspace_id, environment, id, resource_id';

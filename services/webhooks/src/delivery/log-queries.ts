@@ -23,7 +23,7 @@ export interface LoggedDelivery extends Tenant {
   readonly status: LoggedStatus;
   readonly origin: string;
   readonly createdAt: Date;
-  /** Null if the delivery has ended, or waits for an earlier delivery of its lane. */
+  /** Null if the delivery ended, or waits for an earlier delivery of its lane. */
   readonly nextAttemptAt: Date | null;
   /** Null if the delivery is not due, or is about to be attempted. */
   readonly delayReason: DelayReason | null;
@@ -61,7 +61,7 @@ interface LogRow extends LoggedDelivery {
   readonly total: number;
 }
 
-/** The rows of a table, and where to continue reading; undefined if all were read. */
+/** A table's rows, and where to continue reading; undefined if all were read. */
 interface LogPart {
   readonly rows: LogRow[];
   readonly next: string | undefined;
@@ -92,7 +92,7 @@ const common = `workspace_id as "workspaceId", environment, id, event_id as "eve
 
 /**
  * SQL that selects the first rows of `page`, up to {@link pageBytes}, but at least one. Sizes are determined without
- * reading the attempts, so the attempts of a row beyond the limit are never read.
+ * reading the attempts, so a row's attempts beyond the limit are never read.
  */
 const firstRows = (page: string, source: LogSource, attempts: AttemptsRead, more = '') =>
   `select ${common}, ${columns[source]}, ${attemptsRead[attempts]} as attempts, bytes, total${more}
@@ -212,7 +212,7 @@ function isCut(rows: readonly LogRow[]): boolean {
   return rows.length < (rows[0]?.total ?? 0);
 }
 
-/** Returns the ID at which a read was cut off by {@link maxRowsRead}; undefined if it was not cut off. */
+/** Returns the ID where a read was cut off by {@link maxRowsRead}; undefined if it was not cut off. */
 async function lowestRead(db: Queryable, source: LogSource, scope: TenantScope, filter: LogFilter) {
   const conditions = new Conditions(scope, filter, source);
   const { rows } = await db.query<{ id: string | null }>(

@@ -24,7 +24,7 @@ export interface ReplayRow {
   created_at: Date;
 }
 
-/** Deletes replays that have ended and were created more than `days` ago. Returns their number. */
+/** Deletes finished replays that were created more than `days` ago. Returns their number. */
 export function trimReplays(db: Queryable, days: number, signal: AbortSignal): Promise<number> {
   const old = {
     where: "status <> 'running' and created_at < webhooks.agreed_now() - make_interval(days => $1)",

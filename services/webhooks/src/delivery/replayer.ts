@@ -15,8 +15,8 @@ export interface ReplayerParts {
 }
 
 /**
- * Creates the worker that runs replays, step by step. A replay whose step fails is postponed, so that it does not delay
- * the others.
+ * Creates the worker that runs replays, step by step. A replay with a failing step is postponed, so that it does not
+ * delay the others.
  */
 export function createReplayer({ pool, engine, log }: ReplayerParts): Worker {
   /** Returns how many deliveries were sent; undefined if no replay is due. */

@@ -6,8 +6,8 @@ import { type ReplayRow, toReplay } from './replay-queries.ts';
 import { nextIds, stepLimit } from './selection-queries.ts';
 
 /**
- * Reads one replay whose next step is due, and locks it until the transaction ends. A step that is due in more than ten
- * minutes was scheduled before the clock of the database was set back: the longest pause is five minutes.
+ * Reads one replay with a due step, and locks it until the transaction ends. A step that is due in more than ten
+ * minutes was scheduled before the database's clock was set back: the longest pause is five minutes.
  */
 export async function takeReplay(tx: Queryable): Promise<Replay | undefined> {
   const { rows } = await tx.query<ReplayRow>(
@@ -40,7 +40,7 @@ export async function replayNext(tx: Queryable, replay: Replay): Promise<number>
 }
 
 /**
- * Postpones a replay whose step has failed: by one second, then twice as long after each failure, up to five minutes.
+ * Postpones a replay after a failed step: by one second, then twice as long after each failure, up to five minutes.
  */
 export async function postponeReplay(db: Queryable, { workspaceId, environment, id }: Replay): Promise<void> {
   await db.query(

@@ -1,7 +1,7 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 
-/** A test delivery that has ended. */
+/** An ended test delivery. */
 export interface TestDelivery extends Tenant {
   readonly eventId: string;
   readonly eventType: string;
@@ -15,7 +15,7 @@ export interface TestDelivery extends Tenant {
   readonly createdAt: Date;
 }
 
-/** Reads the body of a test delivery; empty if the delivery does not exist. */
+/** Reads a test delivery's body; empty if the delivery does not exist. */
 export async function readTestBody(
   db: Queryable,
   { workspaceId, environment, id }: Tenant & { readonly id: string },

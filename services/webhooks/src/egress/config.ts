@@ -3,7 +3,7 @@ import { readGuardConfig } from '@rms/net/egress';
 import { followCaFile, orSettingsError, type Settings } from '@rms/runtime/settings';
 import type { EgressConfig } from './egress.ts';
 
-/** Throws {@link SettingsError} with the name of the invalid setting. */
+/** Throws {@link SettingsError} with the invalid setting's name. */
 export function readEgressConfig(settings: Settings): EgressConfig {
   const { WEBHOOK_NO_PROXY: noProxy } = settings;
   const proxy = followProxy(settings, 'WEBHOOK_PROXY_URL');

@@ -11,7 +11,7 @@ export interface ConnectTimes {
   readonly tls: number;
 }
 
-/** The times of a request over a connection that was already open, or over none. */
+/** Times of a request over a connection that was already open, or over none. */
 export const notConnected: ConnectTimes = { dns: 0, connect: 0, tls: 0 };
 
 /** State of a connection. */
@@ -29,7 +29,7 @@ interface Connection {
 /** The parser accepts a head of up to this size. */
 export const headLimitBytes = 16 * 1024;
 
-// Kept on the socket and the request themselves: V8 frees the entries of a WeakMap only in a major collection.
+// Kept on the socket and the request themselves: V8 frees WeakMap entries only in a major collection.
 const connectionOf = Symbol('connection');
 const watchOf = Symbol('watch');
 type Connected = Socket & { [connectionOf]?: Connection };
@@ -48,7 +48,7 @@ export interface Watch {
   /** Returns whether any byte of the response arrived. */
   hasResponse(): boolean;
   /**
-   * Returns the first bytes of the response, at least the size of a head. Must be called when the request has ended,
+   * Returns the first bytes of the response, at least a head's size. Must be called when the request ends,
    * because the connection keeps them until then.
    */
   takeReceived(): readonly Buffer[];
@@ -82,7 +82,7 @@ const processing = Buffer.from('HTTP/1.1 102');
  * Keeps references to the bytes that undici reads from the socket. Its parser discards a head that it does not accept.
  *
  * Shows undici a `100 Continue` before the response as 102, which it skips. It would close the connection on 100, which
- * a client must accept also if it has not asked for it (RFC 9110, 15.2).
+ * a client must accept even if it has not asked for it (RFC 9110, 15.2).
  */
 function keepReceived(socket: Socket, connection: Connection): void {
   const { read } = socket;
@@ -154,7 +154,7 @@ export class ConnectClock {
   }
 }
 
-/** Thrown if a connection could not be opened. It has the code and the message of the cause. */
+/** Thrown if a connection could not be opened. It has the code and the cause's message. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string;
@@ -196,7 +196,7 @@ export function watchRequest(begin: () => void): Watch {
 }
 
 /**
- * Subscribes to the diagnostics of undici, for the rest of the process. undici publishes both events synchronously:
+ * Subscribes to the diagnostics of undici, until the process exits. undici publishes both events synchronously:
  * 'request:create' inside the call that starts a request, 'sendHeaders' when the headers are written to a socket.
  */
 function observeRequests(): void {

@@ -26,13 +26,13 @@ type Target = buildConnector.Options;
 
 /** Timeout for the connection, and again for the TLS handshake. */
 const connectTimeoutMs = 5_000;
-/** Age after which a connection gets no further request, and longest time for which it is kept idle. */
+/** Age of a connection that gets no further request, and longest time that it is kept idle. */
 const maxConnectionAgeMs = 60_000;
 
 /**
  * Creates an HTTP client that connects only to permitted addresses (invariant 5 in ARCHITECTURE.md). It resolves a name
  * once and dials the addresses that it checked, so that a changed DNS response cannot bypass the check. It also checks
- * IP literals, schemes, ports, local names, and the address of the connected socket. It does not follow redirects.
+ * IP literals, schemes, ports, local names, and the connected socket's address. It does not follow redirects.
  *
  * With an egress proxy, the proxy resolves, checks and dials the address. Everything that can be checked without DNS is
  * still checked here. TLS runs end to end between this client and the endpoint.
@@ -87,14 +87,14 @@ export function createGuardedAgent({
       : plain;
 
   const options: Pool.Options = {
-    // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for each other.
+    // Not limited here, because the engine limits attempts. Webhooks that share an origin do not wait for one another.
     connections: null,
     // Otherwise requests to an https origin wait for the first handshake, to see whether it negotiates HTTP/2.
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     keepAliveMaxTimeout: maxConnectionAgeMs,
-    // A busy connection would otherwise never follow a change of the name's addresses, of the proxy, of the certificate
+    // A busy connection would otherwise never follow changed addresses of the name, of the proxy, of the certificate
     // authorities, or of the endpoint's certificate.
     clientTtl: maxConnectionAgeMs,
     connect(target, callback) {

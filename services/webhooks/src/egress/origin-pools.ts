@@ -42,7 +42,7 @@ export class OriginPools {
     return this.#pools.size;
   }
 
-  /** Sends a request over a connection of the workspace, like `dispatch` of undici's dispatchers. */
+  /** Sends a request over a workspace connection, like `dispatch` of undici's dispatchers. */
   dispatch(workspaceId: string, options: Outgoing, handler: Dispatcher.DispatchHandler): void {
     this.#poolOf(workspaceId, options.origin).dispatch(options, handler);
   }
@@ -60,7 +60,7 @@ export class OriginPools {
       .finally(() => this.#single.delete(client));
   }
 
-  /** Closes all pools after the running requests have ended. */
+  /** Closes all pools after the running requests end. */
   async close(): Promise<void> {
     await Promise.all([...this.#all(), ...this.#single].map((pool) => pool.close()));
   }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { errorOfStatus } from '@rms/net/dial';
 import { BlockedAddressError } from '@rms/net/egress';
 
-/** Error types of Proxy-Status (RFC 9209), mapped to the codes of the same errors without a proxy. */
+/** Error types of Proxy-Status (RFC 9209), mapped to the same errors' codes without a proxy. */
 const sameErrors: Readonly<Record<string, string>> = {
   dns_error: 'ENOTFOUND',
   dns_timeout: 'DNS_FAILED',

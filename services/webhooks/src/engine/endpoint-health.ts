@@ -10,15 +10,15 @@ import { batchFairly } from './record/fair-batches.ts';
 const webhooksKept = 10_000;
 const batches = { maxBatch: 200, maxBytes: Number.POSITIVE_INFINITY, maxInFlight: 2 };
 /**
- * Time after which the health is written again, because another instance, or an owner who enables the webhook, may have
+ * Time until the health is written again, because another instance, or an owner who enables the webhook, may have
  * changed it.
  */
 const knownForMs = 60_000;
 
 /**
- * Tracks since when endpoints have been failing, and disables webhooks whose endpoint responds with 410 Gone or has
- * failed for too long. Every response except 200 counts as a failure here, even if it closes the circuit. The time is
- * checked when
+ * Tracks since when endpoints have been failing, and disables webhooks with an endpoint that responds with 410 Gone or
+ * has failed for too long. Every response except 200 counts as a failure here, even if it closes the circuit. The time
+ * is checked when
  *
  * - a delivery has used up its retries, or
  * - an attempt fails and the circuit is open, because an open circuit postpones retries for as long as it is open.
@@ -57,9 +57,9 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
   });
 
   /**
-   * Many endpoints may start to fail at the same time, so notes are batched. The batches of a workspace run one after
-   * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts wait
-   * for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
+   * Many endpoints may start to fail at the same time, so notes are batched. A workspace's batches run one after
+   * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts are
+   * held for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
    */
   const write = batchFairly(
     async (notes: HealthNote[]) => {

@@ -28,18 +28,18 @@
  *
  * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
  *
- * docs/adr/0025 describes the tables, the limits and their reasons.
+ * docs/adr/0025 describes the tables and the scheduler, schedule/limits.ts the limits with their reasons.
  */
 import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
 import type { Pool } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
-import { createAttempt } from './attempt/attempt-delivery.ts';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
 import { type DeliveryJob, leaseMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
 import { createSigners, type Signers } from './attempt/signers.ts';
+import { createAttempt } from './attempt-delivery.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { EngineState } from './engine-gauges.ts';
 import { beatMs, createInstances, type Instances } from './lease/instances.ts';

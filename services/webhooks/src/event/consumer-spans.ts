@@ -11,7 +11,7 @@ import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { Arrival } from './arrival.ts';
 
 /**
- * Starts a span per traced record, in the trace of the request that caused its event, with a link to the span that
+ * Starts a span per traced record, in the trace of its event's request, with a link to the span that
  * sent the record. The event's trace context is replaced by that of the new span, so that its deliveries become children
  * of it.
  */

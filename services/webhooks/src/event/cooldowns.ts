@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Pauses of tenants whose events cannot be stored, so that their retries do not delay the other tenants. */
+/** Pauses of tenants with events that cannot be stored, so that their retries do not delay the other tenants. */
 export interface Cooldowns {
   /** Begins a pause, twice as long as the previous one. */
   begin(tenant: string, cause: unknown): void;
@@ -10,7 +10,7 @@ export interface Cooldowns {
   failuresOf(tenant: string): number;
   /** Returns the time since the first failure after the tenant's last success, in milliseconds; 0 without failures. */
   failingMs(tenant: string): number;
-  /** Returns the cause of the current pause; undefined if the tenant may be tried. */
+  /** Returns the current pause's cause; undefined if the tenant may be tried. */
   causeOf(tenant: string): unknown;
 }
 

@@ -8,7 +8,7 @@ import { tenantsOf } from '../tenants-of.ts';
 import type { DeadLetter, DeadReason } from './decode.ts';
 import { type HandledRange, positionCtes, positionValues } from './position-queries.ts';
 
-/** The tenant of a dead letter; both are empty if the record does not contain a valid tenant. */
+/** A dead letter's tenant; both are empty if the record does not contain a valid tenant. */
 export interface LetterTenant {
   readonly workspaceId: string;
   readonly environment: Environment | '';
@@ -37,7 +37,7 @@ export function letterTenantOf(event: ResourceEvent | undefined): LetterTenant {
 }
 
 /**
- * Inserts records of a topic in their order, and advances the positions of `ranges` in the same commit; see
+ * Inserts a topic's records in order, and advances the positions of `ranges` in the same commit; see
  * {@link positionCtes}. Skips records that are stored already, and records of partitions that are behind. The statement
  * uses no other tables. Returns one {@link InsertedRow}.
  */
@@ -87,7 +87,7 @@ export function insertingLetters(
 
 /** Result of {@link insertingLetters}. */
 export interface InsertedRow {
-  /** Partitions whose position is before their range; null if there are none. */
+  /** Partitions with a position before their range; null without any. */
   readonly behind: number[] | null;
   readonly inserted: InsertedLetter[] | null;
 }
@@ -110,7 +110,7 @@ function toErrorText(error: string): string {
   return error.slice(0, errorLimit).replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-/** Returns the size of the table with its indexes, in bytes. */
+/** Returns the table's size with its indexes, in bytes. */
 export async function readLetterBytes(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ bytes: string }>({
     name: 'dead-letters-bytes',
@@ -121,7 +121,7 @@ export async function readLetterBytes(db: Queryable): Promise<number> {
 
 const maxCounted = 10_000;
 
-/** Returns the numbers of parked and of other dead letters, up to {@link maxCounted}, and the size of the table. */
+/** Returns the numbers of parked and of other dead letters, up to {@link maxCounted}, and the table's size. */
 export async function countLetters(db: Queryable): Promise<{ parked: number; kept: number; bytes: number }> {
   const { rows } = await db.query<{ parked: number; kept: number; bytes: string }>(
     `select (select count(*) from (select from webhooks.dead_letters where parked
@@ -146,7 +146,7 @@ export async function readParkedTenants(db: Queryable): Promise<LetterTenant[]> 
   return rows;
 }
 
-/** Returns those of the given tenants that have parked records. */
+/** Returns the given tenants that have parked records. */
 export async function filterParked(db: Queryable, tenants: readonly Tenant[]): Promise<Tenant[]> {
   const { rows } = await db.query<Tenant>({
     name: 'dead-letters-filter',
@@ -269,7 +269,7 @@ export async function deleteLetters(
   });
 }
 
-/** Ends the retries of a parked record of a tenant, which cannot become an event. */
+/** Ends retrying a tenant's parked record, which cannot become an event. */
 export async function refuseLetter(
   tx: Queryable,
   { workspaceId, environment }: LetterTenant,

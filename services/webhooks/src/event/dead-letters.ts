@@ -23,9 +23,9 @@ const statementBytes = 4 * 1024 * 1024;
 
 /**
  * Creates a function that keeps records in webhooks.dead_letters, and advances the positions of their ranges in the same
- * commit. It resolves to the partitions whose stored position is before their range: their records are not kept. A record
- * that arrives again changes nothing. Rejects if the table has reached its maximum size: the partitions of the records
- * then wait, so that none is lost.
+ * commit. It resolves to the partitions with a stored position before their range: their records are not kept. A record
+ * that arrives again changes nothing. Rejects if the table has reached its maximum size: the records' partitions
+ * then stop, so that none is lost.
  */
 export function createDeadLetters({ pool, topic, metrics, log, maxBytes = maxLetterBytes }: DeadLetterParts) {
   return async (letters: readonly DeadLetter[], ranges: readonly BatchRange[]): Promise<readonly number[]> => {

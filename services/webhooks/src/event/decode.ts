@@ -24,7 +24,7 @@ export interface DeadLetter {
 
 /**
  * Decodes a record to an event, or to a dead letter with the reason.
- * @param nowMs the time of the database
+ * @param nowMs the database's time
  * @param retentionDays retention of events
  */
 export function decode(record: ConsumedRecord, nowMs: number, retentionDays: number): ResourceEvent | DeadLetter {

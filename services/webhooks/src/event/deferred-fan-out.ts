@@ -27,8 +27,8 @@ export interface DeferredFanOut extends Worker {
 const pollMs = 1_000;
 
 /**
- * Creates the worker that creates the deliveries of deferred events, in chunks. Tenants take turns, one chunk per turn.
- * A tenant whose chunk fails is retried after a growing pause, without delaying the others.
+ * Creates the worker that creates the deliveries of deferred events, in chunks, round-robin over tenants.
+ * A tenant with a failing chunk is retried after a growing pause, without delaying the others.
  */
 export function createDeferredFanOut({ pool, engine, time, metrics, log }: DeferredFanOutParts): DeferredFanOut {
   const sleeper = createWakeableSleep();

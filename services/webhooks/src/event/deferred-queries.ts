@@ -42,7 +42,7 @@ export async function readFirstDeferred(
   return rows[0] && BigInt(rows[0].position);
 }
 
-/** Some deferred events and the range of webhooks for which their deliveries are created. */
+/** Some deferred events and the range of webhooks that get their deliveries. */
 interface Chunk {
   readonly positions: string[];
   readonly eventIds: string[];
@@ -55,7 +55,7 @@ interface Chunk {
 }
 
 export interface DeferredStep extends NewDeliveries {
-  /** IDs of the events whose deliveries are now all stored. */
+  /** IDs of the events with deliveries that are now all stored. */
   readonly completed: string[];
 }
 

@@ -10,7 +10,7 @@ import { endpointColumns } from '../webhook/endpoint-queries.ts';
  */
 export const deliveriesPerStatement = 1_000;
 
-/** The columns of the first row; null in all others. */
+/** The first row's columns; null in all others. */
 interface FirstRow {
   due: string[] | null;
 }
@@ -36,12 +36,12 @@ function jsonOf(capacity: ReadonlyMap<string, number>): string {
 }
 
 /**
- * Returns CTEs that create a delivery for each row of `incoming` (workspace_id, environment, id, type, resource_id,
+ * Returns CTEs that create a delivery per row of `incoming` (workspace_id, environment, id, type, resource_id,
  * sequence, request_id) and each webhook that matches, and a select that returns a {@link CreatedRow} per leased
  * delivery, and at least one row. Deliveries are leased up to the free capacity, unless the circuit of their webhook is
  * open, or the webhook has a limit per second, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
- * @param incoming the name of the CTE
+ * @param incoming the CTE's name
  * @param webhooks a condition on the webhooks `w` and the events `i`
  * @param firstColumns further columns of the first row, each as "name: expression"
  */

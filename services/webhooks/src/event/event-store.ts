@@ -14,7 +14,7 @@ import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
   readonly pool: Pool;
-  /** The topic of the events. */
+  /** The events' topic. */
   readonly topic: string;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
@@ -29,24 +29,24 @@ export interface EventStoreParts {
 export interface Stored {
   /** Events that PostgreSQL rejected. They can never be stored. */
   readonly refused: Map<string, Error>;
-  /** Events whose records must be parked: their tenant has parked records, or has failed for too long. */
+  /** Events with records that must be parked: their tenant has parked records, or has failed for too long. */
   readonly parked: Map<string, unknown>;
   /** Events that must be stored again later. */
   readonly failed: Map<string, unknown>;
-  /** Partitions whose stored position is before their range. Their events were not stored. */
+  /** Partitions with a stored position before their range. Their events were not stored. */
   readonly behind: Set<number>;
   /** Whether the positions have advanced. */
   isAdvanced: boolean;
 }
 
-/** What happens to the events of a tenant that are not stored, and why. */
+/** Outcome for a tenant's events that are not stored, and its cause. */
 interface Outcome {
   readonly outcome: 'parked' | 'failed';
   readonly cause: unknown;
 }
 
 interface Progress extends Stored {
-  /** The ranges of the events, which do not advance. */
+  /** The events' ranges, which do not advance. */
   readonly ranges: readonly HandledRange[];
   /** The tenants with events that are not stored. */
   readonly tenants: Map<string, Outcome>;
@@ -62,7 +62,7 @@ const followsParked: Outcome = { outcome: 'parked', cause: new Error('earlier re
 
 /** Maximum number of events per statement. */
 export const eventsPerStatement = 500;
-/** Time after which no further statement of a tenant that is stored alone starts. */
+/** Time limit for starting statements of a tenant that is stored alone. */
 const aloneMs = 5_000;
 
 /**
@@ -130,7 +130,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     }
   };
 
-  /** Stores and defers the events of a tenant, in statements that are halved with each of its failures. */
+  /** Stores and defers a tenant's events, in statements that are halved with each of its failures. */
   const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, progress: Progress) => {
     const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
     let rest = arrivals;
@@ -178,7 +178,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
   };
 
   /**
-   * @param ranges the ranges of the arrivals, at most one per partition. Those that may advance do so with the last
+   * @param ranges the arrivals' ranges, at most one per partition. Those that may advance do so with the last
    * statement, unless an event is refused, parked or fails.
    */
   return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {

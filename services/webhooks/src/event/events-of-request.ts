@@ -6,7 +6,7 @@
 const maxEvents = 10_000;
 
 /**
- * Returns the SQL of the events of a request in an environment `scope.environment` of workspace $1, in no order.
+ * Returns the SQL for a request's events in an environment `scope.environment` of workspace $1, in no order.
  * @param requestId placeholder of the ID
  */
 export function eventsOfRequest(columns: string, requestId: string): string {

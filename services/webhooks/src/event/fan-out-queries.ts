@@ -21,17 +21,17 @@ import { type HandledRanges, positionCtes, positionValues } from './position-que
 const webhooksPerStatement = 500;
 
 /**
- * Another instance normally locks the feed of a tenant for one statement. A feed that stays locked for longer must not
+ * Another instance normally locks a tenant's feed for one statement. A feed that stays locked for longer must not
  * delay the other tenants of this statement.
  */
 const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
 
 export interface FannedOut extends NewDeliveries {
-  /** IDs of the events that are stored, but whose deliveries are not; see deferred-queries.ts. */
+  /** IDs of the events that are stored without their deliveries; see deferred-queries.ts. */
   readonly deferred: string[];
-  /** Tenants whose events are not stored, because they have parked records that must be stored first. */
+  /** Tenants with events that are not stored, because they have parked records that must be stored first. */
   readonly parked: Tenant[];
-  /** Partitions whose stored position is before their range. Their events are not stored. */
+  /** Partitions with a stored position before their range. Their events are not stored. */
   readonly behind: readonly number[];
 }
 
@@ -39,9 +39,9 @@ export interface FanOutOptions {
   readonly freeCapacity: Capacity;
   /** Whether to defer all events. */
   readonly defer: boolean;
-  /** The ranges of the arrivals in their topic, at most one per partition; undefined on a bus without positions. */
+  /** The arrivals' ranges in their topic, at most one per partition; undefined on a bus without positions. */
   readonly handled?: HandledRanges;
-  /** Whether the events are those of parked records. Others are not stored while their tenant has parked records. */
+  /** Whether the events belong to parked records. Others are not stored while their tenant has parked records. */
   readonly areParked?: boolean;
 }
 
@@ -58,7 +58,7 @@ export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: 
 }
 
 /**
- * Stores each event once, with its position in the feed of its tenant, and creates a delivery for each matching
+ * Stores each event once, with its position in the feed of its tenant, and creates a delivery per matching
  * webhook; see {@link deliveryCtes}. Positions follow the order of `arrivals`, which is the bus order for events of the
  * same resource. A repeated event is already stored and has no effect.
  *
@@ -193,7 +193,7 @@ function storingEvents(
 }
 
 /**
- * Locks the feeds of the events' tenants until the commit, so that positions become visible in order and without gaps.
+ * Locks the feeds of the event tenants until the commit, so that positions become visible in order and without gaps.
  * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
  * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one.
  */

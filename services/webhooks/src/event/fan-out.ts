@@ -131,7 +131,7 @@ export function createFanOut(parts: FanOutParts): Worker {
   return {
     name: 'fan-out',
     run: (signal, health) => {
-      /** Partitions whose last batch failed and will be redelivered. */
+      /** Partitions with a failed last batch, which will be redelivered. */
       const stuck = new Set<number>();
       const onBatch: Subscription['onBatch'] = async (records, lost, range) => {
         const partition = records[0]?.partition ?? 0;
@@ -197,7 +197,7 @@ function failureOf(batch: Batch, { behind, failed }: Stored): Failure | undefine
   return first && { failure: failed.get(first.event.id) };
 }
 
-/** Returns the records of a batch that are not stored as events. */
+/** Returns a batch's records that are not stored as events. */
 function lettersOf({ records }: Batch, { refused, parked }: Stored): DeadLetter[] {
   return records.flatMap((record): DeadLetter | [] => {
     if (!isArrival(record)) return record;

@@ -1,7 +1,7 @@
-/** By how much positions rise per epoch, so that a reader with a position of the lost state sees a gap. */
+/** By how much positions rise per epoch, so that a reader with a position from the lost state sees a gap. */
 const positionsPerEpoch = 1_000_000;
 
-/** SQL of the epoch of the feeds: it rises when the database has gone back, or an unknown number of events is lost. */
+/** SQL of the feeds' epoch: it rises when the database has gone back, or an unknown number of events is lost. */
 const currentEpoch = '(select epoch from webhooks.feed_epoch where single)';
 
 /** SQL of the `last_position` of a feed in an epoch. Its row may be of an earlier one. */

@@ -14,7 +14,7 @@ export interface FeedEvent {
   readonly body: Buffer;
 }
 
-/** A page of a feed, with the range of the feed at the same moment. */
+/** A feed page, with the feed's range at the same moment. */
 export interface FeedPage {
   readonly events: FeedEvent[];
   /** Position of the first retained event; 0 if no event is retained. */
@@ -43,7 +43,7 @@ export interface FeedReading {
 }
 
 /**
- * Reads the events after a position, in feed order, and the ends of the feed. A page has fewer than `limit` events if
+ * Reads the events after a position, in feed order, and the feed's ends. A page has fewer than `limit` events if
  * their bodies would be too large together. Positions are gapless within an epoch, so that a reader can detect a loss. Uses one
  * statement, so that the ends and the events are consistent.
  */
@@ -118,7 +118,7 @@ export async function readFeedEvent(
   );
 }
 
-/** Returns the position of the last event of a feed; 0 if there was none. */
+/** Returns the last event's position in a feed; 0 if it was empty. */
 export async function readNewestPosition(db: Queryable, { workspaceId, environment }: Tenant): Promise<bigint> {
   const { rows } = await db.query<{ last_position: string }>({
     name: 'feed-newest',

@@ -5,7 +5,7 @@ import { RmsError } from '@rms/base/errors';
 export interface FeedWatchers {
   /** Throws `rate_limit_exceeded` if the instance is at its limit of watchers. */
   join(workspaceId: string): FeedWatcher;
-  /** Wakes the watchers of the events' workspaces. Call it after the events were stored. */
+  /** Wakes the watchers of the event workspaces. Call it after the events were stored. */
   wake(events: readonly { readonly workspaceId: string }[]): void;
 }
 

@@ -1,11 +1,11 @@
 /**
- * A page of events ends with the event whose body brings it to this size. A page with large bodies has fewer events.
+ * A page of events ends with the event that brings it to this size. A page with large bodies has fewer events.
  */
 export const pageBytes = 4 * 1024 * 1024;
 
 /**
  * SQL that selects the first rows of `page` in an order, up to `bytes` of bodies, but at least one. Sizes are
- * determined without reading the bodies, so the body of a row beyond the limit is never read. `total` is the number of
+ * determined without reading the bodies, so a row's body beyond the limit is never read. `total` is the number of
  * rows of `page`.
  */
 export const firstWithin = (page: string, order: string, bytes: string) => `

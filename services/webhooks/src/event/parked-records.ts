@@ -48,8 +48,9 @@ const valueBytes = 4 * 1024 * 1024;
 
 /**
  * Creates the worker that stores the events of parked records, in the order of their arrival. All their deliveries are
- * deferred. Tenants take turns, one transaction per turn. A tenant whose records fail again is retried after a growing
- * pause, with fewer records, without delaying the others. A record that cannot become an event stays as a dead letter.
+ * deferred. Round-robin over tenants, one transaction per turn. A tenant with records that fail again is retried after
+ * a growing pause, with fewer records, without delaying the others. A record that cannot become an event stays as a
+ * dead letter.
  */
 export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
   const { pool, watchers, deferred, log } = parts;
@@ -96,9 +97,9 @@ export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
 }
 
 /**
- * Stores the first parked records of a tenant, up to `limit`. If PostgreSQL rejects the contents of one, their number is
- * halved until that record is the only one. Returns the stored events; undefined if the tenant has no parked records, or
- * if another instance handles them.
+ * Stores the first parked records of a tenant, up to `limit`. If PostgreSQL rejects a record's contents, their number
+ * is halved until that record is the only one. Returns the stored events; undefined if the tenant has no parked
+ * records, or if another instance handles them.
  */
 async function storeSome(
   parts: ParkedRecordsParts,

@@ -1,7 +1,7 @@
 import type { BatchRange, PositionMove, StoredPosition } from '@rms/bus';
 import type { Queryable } from '@rms/postgres/db';
 
-/** A range of a partition whose records a transaction handles. */
+/** A partition range with the records that a transaction handles. */
 export interface HandledRange {
   readonly range: BatchRange;
   /** Whether the position advances with the transaction. Otherwise, more statements of the range follow. */
@@ -15,9 +15,9 @@ export interface HandledRanges {
 }
 
 /**
- * Returns CTEs that advance the positions of a topic: `ranges`, `behind` (the partitions whose position is before their
+ * Returns CTEs that advance a topic's positions: `ranges`, `behind` (the partitions with a position before their
  * range, or missing; it does not advance, and the records must not be stored) and `advanced`. Positions never decrease
- * here, and are locked in the order of the partitions. The parameters from `first` on are those of
+ * here, and are locked in the partitions' order. The parameters from `first` on come from
  * {@link positionValues}.
  * @param condition whether positions may advance
  */
@@ -56,7 +56,7 @@ export function positionValues({ topic, ranges }: HandledRanges): unknown[] {
   ];
 }
 
-/** Advances positions without storing events. Returns the partitions whose position is before their range. */
+/** Advances positions without storing events. Returns the partitions with a position before their range. */
 export async function advancePositions(
   db: Queryable,
   topic: string,
@@ -70,7 +70,7 @@ export async function advancePositions(
   return rows.map(({ bus_partition: partition }) => partition);
 }
 
-/** Reads the positions of partitions, and the epoch of the feeds. */
+/** Reads the positions of partitions, and the feeds' epoch. */
 export async function readPositions(db: Queryable, topic: string, partitions: readonly number[]) {
   const { rows } = await db.query<{
     epoch: number;

@@ -9,7 +9,7 @@ export interface PositionStoreParts {
   readonly metrics: Pick<WebhooksMetrics, 'losses'>;
 }
 
-/** Creates the store of the fan-out's positions in a topic. Its epoch is the one of the feeds. */
+/** Creates the store for the fan-out's positions in a topic. Its epoch is the feeds' epoch. */
 export function createPositionStore({ pool, topic, metrics }: PositionStoreParts): PositionStore {
   return {
     read: (partitions) => readPositions(pool, topic, partitions),

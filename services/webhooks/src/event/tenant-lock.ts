@@ -4,7 +4,7 @@ import type { Queryable } from '@rms/postgres/db';
 /**
  * Locks rows of a tenant until the transaction ends, so that one instance at a time handles them and they stay in
  * order. Returns false if another instance has the lock.
- * @param rows what is locked; distinguishes the locks of a tenant
+ * @param rows the locked rows; distinguishes a tenant's locks
  */
 export async function tryTenantLock(
   tx: Queryable,

@@ -19,7 +19,7 @@ export interface AttemptTally extends DeliveryCounter {
 
 /**
  * Every instance runs one statement per five seconds, with two rows per webhook called in that time. A killed process
- * loses the sums of up to five seconds. Sums whose commit was not confirmed are added twice. This is acceptable because
+ * loses the sums of up to five seconds. Sums with an unconfirmed commit are added twice. This is acceptable because
  * webhook health is only displayed; the alerts service counts separately for billing and alerts.
  */
 const flushEveryMs = 5_000;

@@ -22,7 +22,7 @@ export interface WebhookHealth {
   readonly unfinished: number;
   /** Time of the next attempt that the rate limit and the circuit allow; null if no delivery will be due. */
   readonly nextAttemptAt: Date | null;
-  /** Why due deliveries wait; null if none is due, or they are about to be attempted. */
+  /** Why due deliveries are held; null if none is due, or they are about to be attempted. */
   readonly delayReason: DelayReason | null;
   /** Creation of the oldest of the first {@link maxInFlight} unfinished deliveries. */
   readonly oldestAt: Date | null;

@@ -7,12 +7,12 @@ export const periods = {
 export type PeriodName = keyof typeof periods;
 export const periodNames = Object.keys(periods) as readonly PeriodName[];
 
-/** Returns the start of the period that contains `atMs`. */
+/** Returns the period's start that contains `atMs`. */
 export function periodStartMs(name: PeriodName, atMs: number): number {
   return atMs - (atMs % periods[name].lengthMs);
 }
 
-/** Returns the slot that stores the counts of a period. */
+/** Returns the slot that stores a period's counts. */
 export function slotOf(name: PeriodName, atMs: number): number {
   const { lengthMs, slots } = periods[name];
   return Math.floor(atMs / lengthMs) % slots;

@@ -2,7 +2,7 @@ import { newId } from '@rms/base/ids';
 import type { Environment, Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 
-/** A message for the owner of a webhook. */
+/** A message for a webhook's owner. */
 export interface Notice extends Tenant {
   readonly type: 'webhook.disabled' | 'webhook.enabled' | 'webhook.deleted';
   readonly subjectId: string;
@@ -25,8 +25,8 @@ export function noticeOf({ workspaceId, environment, id }: Tenant & { id: string
 }
 
 /**
- * Stores a notice for the relay, in the transaction of the change that it reports. That transaction must already hold
- * the lock of the webhook's row, so that the sequences of a webhook's notices have the order of its changes.
+ * Stores a notice for the relay, in the change's transaction that it reports. That transaction must already hold
+ * the webhook's row lock, so that sequences of a webhook's notices have the order of its changes.
  */
 export async function insertNotice(tx: Queryable, notice: Notice): Promise<void> {
   await tx.query(

@@ -28,7 +28,7 @@ export function batchGetWebhookHealth({
 }
 
 /**
- * Converts the health of a webhook to rms.webhooks.v1.WebhookHealth. A probe of an open circuit is the next attempt of
+ * Converts a webhook's health to rms.webhooks.v1.WebhookHealth. A probe of an open circuit is the next attempt of
  * the webhook.
  */
 function toHealthMessage(health: WebhookHealth) {

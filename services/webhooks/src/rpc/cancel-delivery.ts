@@ -11,7 +11,7 @@ import { isInFlight } from '../delivery/redeliver-queries.ts';
 import { endQueued, endStatement } from '../engine/record/end-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
-/** Ends a pending or retrying delivery. Throws `conflict` if it has ended. */
+/** Ends a pending or retrying delivery. Throws `conflict` if it ended. */
 export function cancelDelivery(parts: HandlerParts): Handlers<typeof DeliveriesService>['cancelDelivery'] {
   const { idempotency, engine } = parts;
   return async (request, context) => {

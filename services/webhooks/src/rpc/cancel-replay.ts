@@ -12,7 +12,7 @@ import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const fields: AuditedFields<Pick<Replay, 'status'>> = { status: 'shown' };
 
-/** Cancels a replay. The audit entry names its webhook. */
+/** Cancels a replay. The audit entry identifies its webhook. */
 export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof DeliveriesService>['cancelReplay'] {
   return async (request, context) => {
     const { id } = request;
@@ -36,7 +36,7 @@ export function cancelReplay({ idempotency }: HandlerParts): Handlers<typeof Del
   };
 }
 
-/** Cancels a running replay. A replay that has ended stays unchanged. Returns undefined if it does not exist. */
+/** Cancels a running replay. A finished replay stays unchanged. Returns undefined if it does not exist. */
 async function endReplay(tx: Queryable, scope: TenantScope, id: string): Promise<Replay | undefined> {
   await tx.query(
     `update webhooks.replays set status = 'cancelled'

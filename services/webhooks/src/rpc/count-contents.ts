@@ -6,7 +6,7 @@ import type { HandlerParts } from './parts.ts';
 
 const maxCounted = 10_000;
 
-/** Counts the webhooks of a workspace in both environments. */
+/** Counts a workspace's webhooks in both environments. */
 export function countContents({
   pool,
 }: Pick<HandlerParts, 'pool'>): Handlers<typeof WorkspaceDeletionService>['countContents'] {

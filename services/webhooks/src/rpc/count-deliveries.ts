@@ -78,7 +78,7 @@ interface DeliveryCounts {
   readonly isMinimum: boolean;
 }
 
-/** Which deliveries to count, and by which property. */
+/** Deliveries to count, and the grouping property. */
 interface Counting {
   /** undefined: all workspaces. */
   readonly workspaceId: string | undefined;

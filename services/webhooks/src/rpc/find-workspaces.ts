@@ -45,7 +45,7 @@ function deliveryOf(id: string): Sought {
   return { tenants: ['webhooks.feeds', 'webhooks.test_counts'], query, values: [id] };
 }
 
-/** The events of a request. Probes the partitions of all days, unless the ID of the request contains its time. */
+/** A request's events. Probes the partitions of all days, unless the request ID contains its time. */
 function eventsOf(requestId: string): Sought {
   // The first event of a request is committed while the request runs; a retry with the same ID may follow later.
   const createdAt = isId('req', requestId) ? new Date(idTime(requestId)) : null;

@@ -11,7 +11,7 @@ import { checkIdFilters, checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 1_000;
 
-/** Returns a page of the delivery log, newest first. A page may be short even if more follow; see readDeliveries(). */
+/** Returns a delivery log page, newest first. A page may be short even if more follow; see readDeliveries(). */
 export function listDeliveries({
   pool,
   pageTokenKeys,

@@ -106,7 +106,7 @@ interface EventRow extends Omit<ResourceEvent, 'position' | 'sequence' | 'delive
 }
 
 /**
- * Reads the events of a resource, newest first. Scans one index range for the events. Per event, it scans one primary
+ * Reads a resource's events, newest first. Scans one index range for the events. Per event, it scans one primary
  * key range of the queue and one of the log. Everything is read from one snapshot, so that a delivery that moves from
  * the queue to the log appears exactly once. A page has fewer than `limit` events if their bodies would be too large
  * together.

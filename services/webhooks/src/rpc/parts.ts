@@ -31,7 +31,7 @@ export interface HandlerParts {
   readonly log: Logger;
 }
 
-/** Describes a request whose content is the ID of its object. An idempotency key requires an environment. */
+/** Describes a request with the ID of its object as content. An idempotency key requires an environment. */
 export function idempotentRequest(
   operation: string,
   request: Parameters<typeof toTenant>[0] & { readonly id: string; readonly idempotencyKey: string },

@@ -60,7 +60,7 @@ interface ReencryptedBatch {
   readonly next: SealedRef | undefined;
 }
 
-/** Re-encrypts a batch of a store with the current key, in one short transaction. */
+/** Re-encrypts a store's batch with the current key, in one short transaction. */
 async function reencryptBatch(
   pool: Pool,
   box: SecretBox,

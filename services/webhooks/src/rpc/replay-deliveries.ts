@@ -24,7 +24,7 @@ import { checkCallable, found, type HandlerParts } from './parts.ts';
 
 const defaultPerSecond = 100;
 const fastest = 10_000;
-/** Running replays per workspace, which take turns with the replays of other workspaces. */
+/** Running replays per workspace, round-robin with the replays of other workspaces. */
 const mostRunning = 20;
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable: readonly LoggedStatus[] = deliveryStatuses.names.filter((name) => name !== 'canceled');

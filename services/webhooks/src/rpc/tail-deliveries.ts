@@ -61,7 +61,7 @@ const maxDeliveries = 500;
 type TailRow = Omit<TailedDelivery, 'position'> & { readonly position: string };
 
 /**
- * Reads the deliveries of the events after a position (if undefined, of the latest events), and the deliveries with
+ * Reads the events' deliveries after a position (if undefined, of the latest events), and the deliveries with
  * `knownIds`, from one snapshot. The result ends before the first deferred event of the tenant. Up to there, all
  * deliveries are stored and positions are gapless, so no delivery appears later at a position that was already read.
  */
@@ -83,7 +83,7 @@ function readTail(
   });
 }
 
-/** Returns the position up to which the deliveries of all events are stored. */
+/** Returns the last position with all earlier deliveries stored. */
 async function readCompletePosition(tx: Queryable, tenant: Tenant): Promise<bigint> {
   const newest = await readNewestPosition(tx, tenant);
   const deferred = await readFirstDeferred(tx, tenant);

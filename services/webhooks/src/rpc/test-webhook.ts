@@ -16,7 +16,7 @@ import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /**
- * Test deliveries per minute, per workspace and environment. They are not subject to the limits of the delivery engine.
+ * Test deliveries per minute, per workspace and environment. They are not subject to the delivery engine's limits.
  */
 const testsPerMinute = 10;
 const testWindowSeconds = 60;
@@ -29,7 +29,7 @@ const testWindowSeconds = 60;
 export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['testWebhook'] {
   const { pool, idempotency, agents, secrets, time } = parts;
   return async (request, context) => {
-    // The time in the IDs determines the partition of the log.
+    // The time in the IDs determines the log's partition.
     const atMs = await time.fresh();
     const idempotent = {
       tenant: () => toTenant(request),
@@ -106,7 +106,7 @@ function typeToSend({ events }: Webhook, requested: string): EventType {
  */
 async function countTest(tx: Queryable, { workspaceId, environment }: Tenant, most: number): Promise<boolean> {
   // A concurrent transaction may have begun a little later, so a start shortly after now() belongs to the current
-  // minute. A start long after now() means that the clock of the database was set back.
+  // minute. A start long after now() means that the database's clock was set back.
   const isCurrent = "c.starts_at between now() - interval '1 minute' and now() + interval '1 minute'";
   const { rowCount } = await tx.query(
     `insert into webhooks.test_counts as c (workspace_id, environment, starts_at, tests) values ($1, $2, now(), 1)

@@ -55,9 +55,9 @@ export interface SealedRow extends SealedRef {
 }
 
 /**
- * Reads up to `limit` rows after `after`, in primary key order, whose value is not encrypted with the key `keyId`, and
+ * Reads up to `limit` rows after `after`, in primary key order, with values not encrypted with the key `keyId`, and
  * locks them until the transaction ends. If another transaction has locked a row, the query waits for it and checks the
- * row again, so rows that have been re-encrypted in the meantime are excluded. All callers lock in the same order, so
+ * row again, so rows that have been re-encrypted since then are excluded. All callers lock in the same order, so
  * that they cannot deadlock.
  */
 export async function lockSealedByOthers(
@@ -121,7 +121,7 @@ export async function countByKey(db: Queryable): Promise<{ keyId: string; count:
   return rows.map(({ key_id, count }) => ({ keyId: key_id, count: Number(count) }));
 }
 
-/** Reads the IDs of the keys that encrypt webhook secrets. Skips through the index from one key to the next. */
+/** Reads the IDs of keys that encrypt webhook secrets. Skips through the index from one key to the next. */
 export async function keysOfSecrets(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ key_id: string }>(`
     with recursive keys (key_id) as (

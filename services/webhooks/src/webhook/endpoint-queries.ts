@@ -16,7 +16,7 @@ export type Endpoint = Pick<
   readonly maxConcurrency: number;
 };
 
-/** The columns of a webhook that form its endpoint, as selected by {@link endpointColumns}. */
+/** A webhook's columns that form its endpoint, as selected by {@link endpointColumns}. */
 export interface EndpointRow {
   url: string;
   secret_sealed: Buffer;
@@ -33,7 +33,7 @@ export interface EndpointRow {
 }
 
 /**
- * The columns of the previous secret of a webhook with the alias `w`; null after the overlap. Uses the clock of the
+ * The previous secret's columns of a webhook with the alias `w`; null after the overlap. Uses the clock of the
  * database instead of the clock of an instance.
  */
 export const previousSecretColumns = ['previous_secret_sealed', 'previous_secret_until']

@@ -13,7 +13,7 @@ const asctime = new RegExp(`^[A-Z][a-z]{2} (?<month>${months}) (?<day>[ \\d]\\d)
 /**
  * Parses an HTTP date in any of its three forms to milliseconds since 1970; undefined if invalid. Date.parse would
  * accept many other formats.
- * @param nowMs decides the century of a year with two digits, which is at most 50 years in the future
+ * @param nowMs decides the century for a year with two digits, which is at most 50 years in the future
  */
 export function parseHttpDate(text: string, nowMs: number): number | undefined {
   const found = imfFixdate.exec(text) ?? rfc850.exec(text) ?? asctime.exec(text);

@@ -1,6 +1,6 @@
 import type { FieldViolation } from '@rms/base/errors';
 
-/** Limits of the attempts at the endpoint of a webhook, for all instances together. */
+/** Limits of the attempts at a webhook's endpoint, for all instances together. */
 export interface RateLimit {
   /** Concurrent attempts. */
   readonly maxConcurrency: number;

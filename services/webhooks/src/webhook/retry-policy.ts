@@ -10,10 +10,10 @@ export interface RetryPolicy {
   readonly delaysMs?: readonly number[] | undefined;
 }
 
-/** Default of the specification, section "Limits": 5 retries, after about 1 min, 5 min, 30 min, 2 h and 12 h. */
+/** Default, as documented in docs/webhook-receivers.md: 5 retries, after about 1 min, 5 min, 30 min, 2 h and 12 h. */
 export const defaultRetryPolicy: RetryPolicy = { maxRetries: 5, initialDelayMs: 60_000, maxDelayMs: 12 * 3_600_000 };
 
-/** Each delay as a multiple of the first. Later delays grow by `lastFactor`. */
+/** Each delay relative to the first. Later delays grow by `lastFactor`. */
 const multiples = [1, 5, 30, 120, 720];
 const lastFactor = 6;
 const jitter = 0.1;

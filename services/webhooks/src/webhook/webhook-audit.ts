@@ -39,7 +39,7 @@ const fields: AuditedFields<Webhook> = {
   updatedAt: 'omitted',
 };
 
-/** Returns what changed between two locked or written states of a webhook. */
+/** Returns the changes between two locked or written states of a webhook. */
 export function webhookChanges(before: Webhook | undefined, after: Webhook | undefined): FieldChanges {
   return changesBetween(fields, before, after);
 }
@@ -50,7 +50,7 @@ export function webhookEntry(webhook: Webhook, action: AuditedAction): NewAuditE
   return { workspaceId, environment, target: { id, name: nameOf(webhook) }, ...action };
 }
 
-/** Returns the name of a webhook: its description, otherwise its URL without credentials. */
+/** Returns a webhook's name: its description, otherwise its URL without credentials. */
 export function nameOf({ description, url }: Pick<Webhook, 'description' | 'url'>): string {
   return description.trim() || redactLine(url);
 }

@@ -22,7 +22,7 @@ export const columns = `workspace_id, environment, id, url, events, status, disa
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
   requests_per_second`;
 
-/** The columns of a webhook with the alias `w` for reading. They omit an expired previous secret. */
+/** Columns for reading a webhook with the alias `w`. They omit an expired previous secret. */
 export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
 
 /** Returns the number of webhooks of a workspace, counted up to `most`. */

@@ -8,7 +8,7 @@ export type WebhookStatus = 'active' | 'disabled';
 /** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
-/** A subscription of a URL to events. */
+/** A URL's subscription to events. */
 export interface Webhook extends Tenant {
   readonly id: string;
   readonly url: string;
@@ -33,12 +33,12 @@ export interface Webhook extends Tenant {
   readonly updatedAt: Date;
 }
 
-/** Returns the version of a webhook: the time of its last change in milliseconds. Every change increases it. */
+/** Returns a webhook's version: the time of its last change in milliseconds. Every change increases it. */
 export function versionOf({ updatedAt }: Webhook): number {
   return updatedAt.getTime();
 }
 
-/** Returns the time of a change: now, but later than the previous change even if the clocks of two instances differ. */
+/** Returns a change's time: now, but later than the previous change even if the clocks of two instances differ. */
 export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
   return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
 }

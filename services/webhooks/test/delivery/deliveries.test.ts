@@ -194,7 +194,7 @@ describe('deliveries', () => {
     const tenant = newTenant();
     const { receiver } = await subscribe(tenant);
     const event = newEvent(tenant);
-    // The state left by an instance that died between the commit of the delivery and the attempt.
+    // The state left by an instance that died between the delivery's commit and the attempt.
     await stepsOn(rms.database.pool).store([event], 1);
     expect(receiver.requests).toEqual([]);
     await stepsOn(rms.database.pool).endLeases();

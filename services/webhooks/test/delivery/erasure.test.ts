@@ -21,7 +21,7 @@ describe('the erasure of deleted resources', () => {
   });
   afterEach(() => database.drop());
 
-  /** Makes the events of a resource that is updated `updates` times and then deleted. */
+  /** Makes events of a resource that is updated `updates` times and then deleted. */
   const eventsOf = (tenant: Tenant, updates: number) => {
     const resourceId = newId('res');
     const types = [...Array.from({ length: updates }, () => 'resource.updated'), 'resource.deleted'];

@@ -8,7 +8,7 @@ import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '
 export interface ReplayScene {
   readonly rms: Webhooks;
   readonly receiver: Receiver;
-  /** Creates a webhook that was disabled while `count` events arrived, and the request of a replay of its deliveries. */
+  /** Creates a webhook that was disabled while `count` events arrived, and a replay request for its deliveries. */
   skipping(count: number, type?: string): Promise<Skipping>;
   setStatus(tenant: Tenant, id: string, status: WebhookStatus): Promise<unknown>;
   /** Returns the number of deliveries with a status. */

@@ -28,7 +28,7 @@ describe('receivers with invalid, huge, slow or missing responses', () => {
   };
   /**
    * Creates a webhook per case. Each case has its own tenant, because webhooks of a tenant share the connections to a
-   * receiver, so that a case could use a connection on which another has misbehaved.
+   * receiver, so that a case could use a connection that another has misused.
    */
   const subscribeAll = async (cases: readonly HostileCase[], under: string) => {
     const subscribed = [];

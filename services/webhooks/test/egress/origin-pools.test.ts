@@ -7,7 +7,7 @@ import { OpenConnections } from '../../src/egress/open-connections.ts';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
 import { Exchange } from '../../src/engine/attempt/exchange.ts';
 
-/** Connects to the server whatever the host of the origin is. */
+/** Connects to the server whatever the origin's host is. */
 const connector = buildConnector({});
 const toServer: buildConnector.connector = (target, callback) =>
   connector({ ...target, hostname: '127.0.0.1', host: `127.0.0.1:${target.port}` }, callback);

@@ -15,7 +15,7 @@ import { send } from '../../src/engine/attempt/send.ts';
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
-/** The responses of a connection to its first, second, … request. */
+/** A connection's responses to its first, second, … request. */
 type Script = readonly ((socket: Socket) => void)[];
 const respond = (socket: Socket) => void socket.write(ok);
 const end = (socket: Socket) => void socket.end();

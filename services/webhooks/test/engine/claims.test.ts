@@ -19,7 +19,7 @@ describe('leases of deliveries', () => {
   // Leases span all tenants.
   beforeEach(() => steps.clear());
 
-  /** Stores `count` events, whose deliveries are due and not leased. */
+  /** Stores `count` events with deliveries that are due and not leased. */
   const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));
 
   test('a leased delivery is not leased by another instance until the lease expires', async () => {

@@ -94,7 +94,7 @@ describe('a webhook that is disabled automatically', () => {
     expect(new Set(noticesOf(tenant).map((notice) => notice.id)).size).toBe(1);
   });
 
-  /** Publishes an event whose delivery fails permanently. */
+  /** Publishes an event with a delivery that fails permanently. */
   const fails = async (tenant: Tenant) => {
     receiver.respondWith(500);
     const before = (await rms.list(tenant)).length;

@@ -2,7 +2,7 @@ import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 
-/** More than the pool of the instance has connections. */
+/** More than the instance's pool has connections. */
 const manyWebhooks = 20;
 
 describe('many webhooks of a workspace that end at the same time', () => {

@@ -108,7 +108,7 @@ describe('the recorder', () => {
         what: 'the first recording to wait',
       });
       await recorder.record(responded(jobOf(other), 200));
-      // The recording did not wait for the end of the blocked one.
+      // The recording did not wait for the blocked one's end.
       expect(await waiting()).toEqual([first]);
       expect(await steps.logged(other)).toMatchObject([{ status: 'delivered' }]);
       expect(await steps.logged(slow)).toMatchObject([{ status: 'pending' }]);

@@ -95,7 +95,7 @@ describe('dead endpoints with a large backlog, in one instance', () => {
       const fresh = tenants.map((tenant) => newEvent(tenant, 'resource.deleted'));
       await rms.publish(...events.flatMap((of) => of.slice(i, i + 20)), ...fresh);
       if (i > 0) continue;
-      // The first events do not wait for the end of a hanging attempt.
+      // The first events do not wait for a hanging attempt's end.
       await waitUntil(() => healthy.every(({ path }) => arrived(path) > 0), { what: 'the first healthy deliveries' });
       const [ended] = await query<{ count: number }>(
         'select count(*)::integer from webhooks.deliveries where webhook_id = any($1) and jsonb_array_length(attempts) > 0',

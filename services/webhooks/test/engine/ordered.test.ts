@@ -130,7 +130,7 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
     const tenant = newTenant();
     await subscribe(tenant);
     const lanes = ['p', 'q', 'r'].map((name) => eventsOf(tenant, name, 25));
-    // Publishes each event as soon as its predecessor is received, while the result of the predecessor is being
+    // Publishes each event as soon as its predecessor is received, while the predecessor's result is being
     // recorded.
     const follow = async (lane: ReturnType<typeof eventsOf>, name: string) => {
       for (const [i, event] of lane.entries()) {

@@ -1,7 +1,7 @@
 import { isLinear } from '@rms/testkit';
 import { headerPairs, parsePartial } from '../../src/engine/attempt/response-head.ts';
 
-/** A quarter of the largest head that an endpoint can send. */
+/** A quarter of the maximum head that an endpoint can send. */
 const size = 4 * 1024;
 const parts = [
   ' ',

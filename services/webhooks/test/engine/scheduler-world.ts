@@ -31,7 +31,7 @@ interface Row {
   dueAtMs: number;
 }
 
-/** The rows of a webhook in the database. */
+/** A webhook's rows in the database. */
 interface Stored {
   readonly rows: Row[];
   nextDueAtMs: number | undefined;

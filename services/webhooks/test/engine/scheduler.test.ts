@@ -106,7 +106,7 @@ describe('in every history', () => {
         while (world.inFlight.length > 0) world.finish(0, 'arrived');
         world.nowMs += leaseMs + limits.maxPauseMs * 2;
         const queued = world.queued;
-        // A poll reads a part of the due webhooks.
+        // A poll reads some due webhooks.
         for (let i = 0; i < refs.length; i += 1) {
           world.poll();
           world.refill();
@@ -324,7 +324,7 @@ describe('the scheduler', () => {
       scheduler.found([one, two, three]);
       expect(scheduler.excluded().workspaceIds).toEqual(['ws_1']);
       scheduler.found([four, five]);
-      // The webhook whose turn would have been the last leaves.
+      // The webhook with the last turn leaves.
       expect(scheduler.stats().throttled).toEqual(['wh_1', 'wh_2', 'wh_4']);
       expect(scheduler.excluded().workspaceIds).toEqual(['ws_1', 'ws_2']);
       scheduler.found([six]);

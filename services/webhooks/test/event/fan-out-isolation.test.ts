@@ -18,7 +18,7 @@ describe('storing the events of several tenants', () => {
   });
   afterEach(() => database.drop());
 
-  /** Returns a store, and the tenants of the jobs that each of its transactions created. */
+  /** Returns a store, and the job tenants that each of its transactions created. */
   const startStore = () => {
     const transactions: string[][] = [];
     const pool = new Proxy(database.pool, {
@@ -58,7 +58,7 @@ describe('storing the events of several tenants', () => {
     );
     return rows.map(({ id }) => id);
   };
-  /** Locks the feed of a tenant until the returned function is called. */
+  /** Locks a tenant's feed until the returned function is called. */
   const lockFeed = async ({ workspaceId }: Tenant) => {
     const holder = await database.pool.connect();
     await holder.query('begin');
@@ -78,7 +78,7 @@ describe('storing the events of several tenants', () => {
     expect(await failedOf([blocked, free])).toEqual([blocked.id]);
     expect(await storedOf(together)).toEqual([free.id]);
 
-    // The next call tries the tenant after the others, in a statement of its own, or not at all while it pauses.
+    // The next call tries the tenant after the others, in a separate statement, or not at all while it pauses.
     await steps.subscribe(later);
     transactions.length = 0;
     expect(await failedOf([blocked, newEvent(later)])).toEqual([blocked.id]);
@@ -113,7 +113,7 @@ describe('storing the events of several tenants', () => {
     // Neither the feed nor another table of the tenant is needed to park a record.
     await database.pool.query(insertingLetters('topic', [letter]));
     const [event, free] = [newEvent(tenant), newEvent(other)];
-    // The first call has to find out that the tenant is locked.
+    // The first call must find out that the tenant is locked.
     expect(await first.failedOf([event, free])).toEqual([event.id]);
     expect(await first.parkedOf([event])).toEqual([event.id]);
     await unlock();

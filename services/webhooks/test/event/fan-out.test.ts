@@ -5,7 +5,7 @@ import { newEvent, newTenant, startWebhooks, type Tenant, toRecord, type Webhook
 const webhookOf = async (rms: Webhooks, tenant: Tenant, url: string) =>
   (await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] })).webhook?.id ?? '';
 
-/** Adds `count` disabled webhooks whose IDs sort after all others. Their deliveries are logged as skipped. */
+/** Adds `count` disabled webhooks with IDs that sort after all others. Their deliveries are logged as skipped. */
 const addDisabled = ({ database }: Webhooks, { workspaceId }: Tenant, count: number) =>
   database.pool.query(
     `insert into webhooks.webhooks
@@ -98,7 +98,7 @@ describe('a tenant with more webhooks than one statement handles', () => {
     const { pool } = rms.database;
     const holder = await pool.connect();
     await holder.query('begin');
-    // The deliveries of the first chunk can be inserted, but the chunk cannot be completed.
+    // The first chunk's deliveries can be inserted, but the chunk cannot be completed.
     await holder.query('lock table webhooks.deferred_events in share mode');
     const event = newEvent(tenant);
     const published = rms.publish(event);

@@ -166,7 +166,7 @@ describe('the feed of a tenant', () => {
 
     const fromNow = rms.feed.watchEvents(tenant)[Symbol.asyncIterator]();
     const first = fromNow.next();
-    // The start of the watch is not observable, so publish until it returns an event.
+    // The watch's start is not observable, so publish until it returns an event.
     let notified = false;
     void first.then(() => {
       notified = true;

@@ -46,7 +46,7 @@ describe('a tenant whose events cannot be stored', () => {
     const [early, late, elsewhere] = [events(stuck, 3, resourceId), events(stuck, 2, resourceId), events(stuck, 2)];
     const free = newEvent(other);
     try {
-      // The batch ends when the records of the tenant are parked. Its partition continues.
+      // The batch ends when the tenant's records are parked. Its partition continues.
       const published = rms.publish(...early);
       await waitUntil(async () => (await rms.health.check({})).status !== ServingStatus.SERVING, { what: 'a retry' });
       const next = rms.publish(free, ...late);

@@ -14,7 +14,7 @@ const dayMs = 24 * 3_600_000;
 const today = "(now() at time zone 'UTC')::date";
 const prefix = `rms_${newId('ws').slice(-8)}`;
 
-/** Returns the days for which both tables have partitions, oldest first. */
+/** Returns the days with partitions of both tables, oldest first. */
 async function daysOf(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ day: string; tables: string }>(
     `select right(c.relname, 8) as day, count(*) as tables from pg_inherits join pg_class as c on c.oid = inhrelid
@@ -170,7 +170,7 @@ test('a day is kept if one of its deliveries is redelivered while it is being dr
   database.breaks(['positions'], 'drops the days of its events');
   const { pool } = database;
   const redelivering = await pool.connect();
-  // PostgreSQL reports an error before it releases the locks of the statement. The next statement of the same session
+  // PostgreSQL reports an error before it releases the statement's locks. The next statement of the same session
   // waits for that, and one of another session does not.
   const dropper = await pool.connect();
   try {

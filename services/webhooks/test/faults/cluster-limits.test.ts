@@ -11,7 +11,7 @@ describe('three instances of the service', () => {
     database = await webhooksDatabase();
     running = await Promise.all(Array.from({ length: instances }, () => startWebhooks({}, { given: database })));
     receiver = await startReceiver();
-    // The first heartbeat of an instance may precede the heartbeats of the others.
+    // The first heartbeat of an instance may precede the others' heartbeats.
     await nextBeat();
     await nextBeat();
   });
@@ -59,7 +59,7 @@ describe('three instances of the service', () => {
     while (ended < instances * 20) {
       const wanted = Math.min(8, instances * 20 - ended);
       await waitUntil(() => responses.length >= wanted, { what: `${wanted} concurrent attempts` });
-      // Between two heartbeats, every instance polls several times.
+      // Between two heartbeats, every instance polls more than once.
       if (ended === 0) await nextBeat();
       expect(responses.length).toBeLessThanOrEqual(8);
       const [end] = responses.splice(0, 1);

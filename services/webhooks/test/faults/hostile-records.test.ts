@@ -92,7 +92,7 @@ describe('records of hostile receivers', () => {
       const [attempt] = delivery?.attempts ?? [];
       if (!delivery?.nextAttemptTime || !attempt?.startTime) throw new Error(`${status} ${retryAfter} has no retry`);
       const waitsMs = timestampMs(delivery.nextAttemptTime) - timestampMs(attempt.startTime);
-      // The deviation is at most a tenth: jitter, or the duration of the attempt.
+      // The deviation is at most a tenth: jitter, or the attempt's duration.
       expect([retryAfter, Math.round(waitsMs / delayMs)]).toEqual([retryAfter, 1]);
     }
   });
@@ -109,7 +109,7 @@ describe('records of hostile receivers', () => {
     const log = await rms.list(tenant);
     expect(log.map(({ status }) => status)).toEqual(log.map(() => DeliveryStatus.DELIVERED));
     expect(log.map(({ attempts }) => attempts.length)).toEqual(log.map(() => 1));
-    // The server has not read any of the requests whose connection it reset.
+    // The server has not read any of the requests on the connections that it reset.
     const read = receiver.requests('/race').map(({ eventId }) => eventId);
     expect(read).toEqual(events.map(({ id }) => id));
   });
@@ -161,7 +161,7 @@ describe('records of hostile receivers', () => {
     const full = await Promise.all(log.map(({ id }) => rms.deliveries.getDelivery({ ...tenant, id })));
     const stored = full.map(({ delivery }) => delivery?.attempts[0]?.responseBody.length);
     expect(new Set(stored)).toEqual(new Set([16 * 1024]));
-    // Memory use for all bodies together is less than the size of a single body.
+    // Memory use for all bodies together is less than a single body's size.
     expect(most).toBeLessThan(limit);
     await waitUntil(async () => (await receiver.connections()) <= openBefore, { what: 'its connections to be closed' });
   });

@@ -32,7 +32,7 @@ describe('the daily partitions of the longest retention that a default PostgreSQ
       }
     }
   };
-  /** Makes the partitions of the last days, a few per transaction. */
+  /** Makes the last days' partitions, a few per transaction. */
   const makePartitions = async (days: number) => {
     for (let last = 0; last < days; last += 10) {
       await pool.query(

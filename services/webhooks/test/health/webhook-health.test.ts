@@ -64,7 +64,7 @@ describe('attempt counts', () => {
       return rows[0].n as number;
     };
     expect(await size()).toBe(40);
-    // A window includes the whole period in which it starts.
+    // A window includes the whole period of its start.
     expect(await read()).toEqual([13, 24 * 12 + 7]);
     await database.pool.query('delete from webhooks.webhooks where workspace_id = $1 and id = $2', [
       tenant.workspaceId,

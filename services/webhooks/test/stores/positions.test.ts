@@ -75,7 +75,13 @@ describeWith('kafka', 'the position of the fan-out', () => {
   const start = async (database = url): Promise<Webhooks> => {
     const log = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(line) } });
     const bus = createKafkaBus({ brokers: brokers(), clientId: 'test', log });
-    const given: TestDatabase = { url: database, pool: undefined as never, breaks: () => {}, drop: async () => {} };
+    const given: TestDatabase = {
+      url: database,
+      pool: undefined as never,
+      keyedPool: undefined as never,
+      breaks: () => {},
+      drop: async () => {},
+    };
     const topics = { topic, group: topic, noticeTopic: `${topic}.notices` };
     rms = await startWebhooks({ ...topics, partitions }, { given, log, bus });
     return rms;
@@ -163,7 +169,7 @@ describeWith('kafka', 'the position of the fan-out', () => {
     ]);
     const page = await service.feed.listEvents({ ...tenant, after: 13n, pageSize: 1 });
     expect(page.events[0]?.position).toBe(1_000_008n);
-    // The positions of the restored state continue to be readable.
+    // The restored state's positions continue to be readable.
     expect((await service.feed.listEvents({ ...tenant, after: 6n, pageSize: 1 })).events[0]?.position).toBe(7n);
   });
 

@@ -244,7 +244,7 @@ function run([name = '', ...args]: readonly string[], input = ''): string {
   return stdout;
 }
 
-/** Builds the program with the snippet of a language. */
+/** Builds the program with a language's snippet. */
 function build(language: Language): void {
   const { snippet, program, build, text } = languages[language];
   cpSync(join(snippets, snippet), join(folder, snippet));

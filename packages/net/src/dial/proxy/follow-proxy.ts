@@ -1,15 +1,15 @@
 import { type Followed, followSecret, orSettingsError, type SettingName, type Settings } from '@rms/runtime/settings';
 import { createProxyChoice, type HttpProxy, type ProxyChoice, parseProxy } from './proxy-choice.ts';
 
-/** A setting that contains the URL of a proxy. */
+/** A setting that contains a proxy URL. */
 type ProxySetting = Extract<SettingName, 'WEBHOOK_PROXY_URL' | 'HTTPS_PROXY'>;
 
-/** Interval at which a file with the URL of a proxy is read again. */
+/** How often a file with a proxy URL is read again. */
 const refreshMs = 5_000;
 
 /**
- * Returns the proxy of a setting with its current credentials; undefined if the setting is empty or "none". Throws
- * {@link SettingsError} with the name of the setting.
+ * Returns a setting's proxy with its current credentials; undefined if the setting is empty or "none". Throws
+ * {@link SettingsError} with the setting's name.
  */
 export function followProxy(settings: Settings, name: ProxySetting): Followed<HttpProxy> | undefined {
   const first = settings[name];

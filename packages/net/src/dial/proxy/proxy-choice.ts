@@ -16,8 +16,8 @@ export interface HttpProxy {
 export type ProxyChoice = (target: Target) => HttpProxy | undefined;
 
 /**
- * Parses "http://[user:password@]host[:port]", or "host:port" as is common in HTTPS_PROXY. The message of a thrown
- * error does not repeat the text, because it may contain a password.
+ * Parses "http://[user:password@]host[:port]", or "host:port" as is common in HTTPS_PROXY. A thrown error's message
+ * does not repeat the text, because it may contain a password.
  */
 export function parseProxy(text: string): HttpProxy {
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;

@@ -1,4 +1,4 @@
-/** The destination of a call. A URL object is a valid target. */
+/** A call's destination. A URL object is a valid target. */
 export interface Target {
   /** For example "https:". If undefined, the protocol is not checked. */
   readonly protocol?: string;

@@ -24,7 +24,7 @@ export interface TunnelOptions {
   readonly timeoutMs: number;
   /** Certificate authorities of the proxy, instead of Node's. */
   readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
-  /** Returns the error of a response that is not 2xx. Default: {@link errorOfStatus}. */
+  /** Returns the error for a response that is not 2xx. Default: {@link errorOfStatus}. */
   readonly errorOf?: (status: number, headers: IncomingHttpHeaders, authority: string) => Error;
 }
 
@@ -70,12 +70,12 @@ export async function openTunnel(
   });
 }
 
-/** Returns the error of a proxy that responds with an error status. */
+/** Returns the error for a proxy that responds with an error status. */
 export function errorOfStatus(status: number): ProxyError {
   return new ProxyError(status === 407 ? 'credentials rejected (407)' : `responded with ${status}`);
 }
 
-/** Connects to the proxy itself. An https proxy begins TLS, whose errors arrive with the request. */
+/** Connects to the proxy itself. An https proxy begins TLS; its errors arrive with the request. */
 async function connectTo({ protocol, host, port }: HttpProxy, { timeoutMs, ca }: TunnelOptions): Promise<Socket> {
   const socket = await dial({ host, port, resolve: systemAddresses(undefined), timeoutMs }).catch((error: Error) => {
     throw error.message === 'timed out' ? new ProxyError('timed out', { cause: error }) : proxyError(error);

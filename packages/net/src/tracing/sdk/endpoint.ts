@@ -1,9 +1,9 @@
-/** Returns the protocol of the exporter. */
+/** Returns the exporter's protocol. */
 export function protocolOf(env: NodeJS.ProcessEnv): string {
   return env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim() || 'http/protobuf';
 }
 
-/** Returns the address of the exporter; undefined if it cannot be parsed, which the exporter reports. */
+/** Returns the exporter's address; undefined if it cannot be parsed, which the exporter reports. */
 export function endpointOf(env: NodeJS.ProcessEnv): URL | undefined {
   const isGrpc = protocolOf(env) === 'grpc';
   const standard = `http://localhost:${isGrpc ? 4317 : 4318}`;

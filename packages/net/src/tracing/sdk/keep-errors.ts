@@ -6,7 +6,7 @@ interface Part {
   readonly rootId: string;
   ended: ReadableSpan[];
   failed: boolean;
-  /** Whether the root span has ended. */
+  /** Whether the root span is over. */
   over: boolean;
 }
 

@@ -19,7 +19,7 @@ const limits = {
 } as const satisfies { [Name in keyof SpanLimits]: Setting };
 
 /**
- * Reads the options of the batch processor from OTEL_BSP_*, which the SDK does not read. Throws an error that names the
+ * Reads the batch processor's options from OTEL_BSP_*, which the SDK does not read. Throws an error that identifies the
  * invalid variable.
  */
 export function batchOptionsOf(env: NodeJS.ProcessEnv): BatchOptions {
@@ -27,7 +27,7 @@ export function batchOptionsOf(env: NodeJS.ProcessEnv): BatchOptions {
 }
 
 /**
- * Reads the limits of a span from the standard variables; our spans have no events. Throws like {@link batchOptionsOf}.
+ * Reads a span's limits from the standard variables; our spans have no events. Throws like {@link batchOptionsOf}.
  */
 export function spanLimitsOf(env: NodeJS.ProcessEnv): SpanLimits {
   return numbersOf(env, limits);

@@ -5,7 +5,7 @@ const timeoutMs = 1_000;
 
 /**
  * Checks whether the exporter's address, or the proxy in front of it, accepts connections. An exporter reports nothing
- * while it retries, and the exit of a process must not wait for the retries. An unparsable address counts as reachable;
+ * while it retries, and a process's exit must not wait for the retries. An unparsable address counts as reachable;
  * the exporter reports the error.
  */
 export function isReachable(env: NodeJS.ProcessEnv, proxyFor: ProxyChoice): Promise<boolean> {

@@ -10,7 +10,7 @@ const parentBased = 'parentbased_';
 
 /**
  * Creates the sampler named by OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG; default: parentbased_always_on. Throws
- * an error that names the invalid variable.
+ * an error that identifies the invalid variable.
  */
 export function samplerOf(env: NodeJS.ProcessEnv): Sampler {
   const name = env.OTEL_TRACES_SAMPLER?.trim() || 'parentbased_always_on';

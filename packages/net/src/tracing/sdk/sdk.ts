@@ -35,7 +35,7 @@ export async function createSdk({ serviceName, kind, env, log }: SdkOptions): Pr
       .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.namespace': 'rms' }))
       // Merged last, so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
       .merge(detectResources({ detectors: [hostDetector, envDetector] })),
-    // Also records unsampled spans, because a failure is only known at the end of a span.
+    // Also records unsampled spans, because a failure is only known at a span's end.
     sampler: createAlwaysRecordSampler(samplerOf(env)),
     spanLimits: spanLimitsOf(env),
     spanProcessors: [new KeepErrors(new BatchSpanProcessor({ exporter, ...batchOptionsOf(env) }))],

@@ -14,7 +14,7 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 export declare const file_google_rpc_error_details: GenFile;
 
 /**
- * Identifies the error: reason is the public error code, domain the name of the service.
+ * Identifies the error: reason is the public error code, domain the service's name.
  *
  * @generated from message google.rpc.ErrorInfo
  */

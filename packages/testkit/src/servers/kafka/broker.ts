@@ -9,7 +9,7 @@ import { type SecureListeners, scramArguments, secureProperties } from './secure
 export interface BrokerOptions {
   /** 1, 2, 3 … */
   readonly id: number;
-  /** Local address on which the broker listens, and which it advertises to clients. */
+  /** Local address that the broker listens on and advertises to clients. */
   readonly host: string;
   readonly port: number;
   /** Controller ports of all brokers, in the order of their IDs. */

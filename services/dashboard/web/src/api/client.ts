@@ -31,16 +31,16 @@ export function fieldError(error: unknown, field: string): string | undefined {
 
 type SessionAccount = Pick<AccountDocument, 'csrf_token' | 'user'>;
 
-/** Account whose data the page shows. Its CSRF token is sent with changes. */
+/** Account with the data that the page shows. Its CSRF token is sent with changes. */
 let current: SessionAccount | undefined;
 
-/** Sets the account whose data the page shows. */
+/** Sets the account with the data that the page shows. */
 export function setSession(account: SessionAccount): void {
   current = account;
 }
 
 /**
- * Reads the account of the browser's session, which another tab may have started. Changes then have its CSRF token.
+ * Reads the browser session's account, which another tab may have started. Changes then have its CSRF token.
  * Rejects with `other_user` if the session belongs to another user than the data on the page.
  */
 export async function renewSession(): Promise<void> {
@@ -49,7 +49,7 @@ export async function renewSession(): Promise<void> {
   current = account;
 }
 
-/** Throws `other_user` if the browser has signed in as another user than the one whose data the page shows. */
+/** Throws `other_user` if the browser has signed in as another user than the one that the page shows data of. */
 export function checkSameUser({ user: shown }: SessionAccount, { user }: SessionAccount): void {
   if (user.id === shown.id) return;
   const message =

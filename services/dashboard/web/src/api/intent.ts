@@ -3,9 +3,9 @@ import { browserStorage } from '../browser/storage.ts';
 import { ApiError } from './client.ts';
 
 /**
- * Calls `send` with a key of the intended change at this path. The key is renewed after a response that tells whether
+ * Calls `send` with a key for the intended change at this path. The key is renewed after a response that tells whether
  * the change was made. After a lost response it stays, also for other tabs, so that a repetition returns the result of
- * the first request instead of making the change twice. The dashboard combines it with the content of the request, so a
+ * the first request instead of making the change twice. The dashboard combines it with the request's content, so a
  * different content is another change.
  */
 export async function withIntent<T>(path: string, send: (key: string) => Promise<T>): Promise<T> {

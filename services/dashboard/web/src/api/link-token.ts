@@ -6,7 +6,7 @@ export function linkToken(): string {
   return new URLSearchParams(fragment).get('token') ?? fragment;
 }
 
-/** Returns the token of the link and stores it in the tab's session storage, so that it survives signing in. */
+/** Returns the link's token and stores it in the tab's session storage, so that it survives signing in. */
 export function storeLinkToken(name: string): string {
   const token = linkToken();
   if (token !== '') tabStorage.set(`rms-${name}`, token);

@@ -2,7 +2,7 @@ import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } fr
 import { toast } from '../toasts.ts';
 
 interface Options<Data, Input, Result> {
-  /** Query to update. All queries whose key starts with it are reloaded afterwards. */
+  /** Query to update. All queries with a key that starts with it are reloaded afterwards. */
   readonly queryKey: QueryKey;
   readonly change: (input: Input) => Promise<Result>;
   /** Returns the data to show until the server has responded. */

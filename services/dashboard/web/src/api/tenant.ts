@@ -57,7 +57,7 @@ function tenantKey({ workspace, environment }: Tenant, path: string): readonly s
   return ['tenant', workspace, environment, path];
 }
 
-/** Queries data of this workspace and environment. `select` returns the part of the data that the page uses. */
+/** Queries data of this workspace and environment. `select` returns the data that the page uses. */
 export function useTenantQuery<T, Selected = T>(
   path: string,
   {
@@ -80,7 +80,7 @@ export function useTenantQuery<T, Selected = T>(
   });
 }
 
-/** Page of a list of the API. */
+/** API list page. */
 export interface List<T> {
   readonly data: readonly T[];
   /** `total` is null for lists that cannot be counted without a scan. */
@@ -94,7 +94,7 @@ export interface One<T> {
   readonly data: T;
 }
 
-/** Returns the cursor in the URL of a page of a list. */
+/** Returns the cursor in a list page's URL. */
 export function cursorOf(link: string | null): string | null {
   return link === null ? null : new URLSearchParams(link.slice(link.indexOf('?'))).get('cursor');
 }
@@ -115,7 +115,7 @@ export interface Change {
 }
 
 /**
- * Changes data of this workspace and environment, then reloads all its queries. A repetition of a POST after a lost
+ * Changes data of this workspace and environment, then reloads all its queries. Repeating a POST after a lost
  * response does not repeat the change.
  */
 export function useTenantChange<T = unknown>(onDone?: (result: T) => void): UseMutationResult<T, Error, Change> {

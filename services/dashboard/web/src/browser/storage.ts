@@ -1,4 +1,4 @@
-/** Texts by name. Where the browser refuses to store them, or has no room, they last until the page is left. */
+/** Texts by name. Where the browser refuses to store them, or has no room, they last until the user leaves the page. */
 export interface TextStorage {
   get(name: string): string | null;
   set(name: string, text: string): void;
@@ -11,7 +11,7 @@ export const browserStorage = openStorage(() => localStorage);
 /** Of this tab, until it is closed. */
 export const tabStorage = openStorage(() => sessionStorage);
 
-/** @param open throws where a setting of the browser forbids storage */
+/** @param open throws where a browser setting forbids storage */
 function openStorage(open: () => Storage): TextStorage {
   const unstored = new Map<string, string>();
   const tried = <T>(action: (storage: Storage) => T): T | undefined => {

@@ -10,7 +10,7 @@ export function jsx(type: ElementType, props: object, key?: Key): ReactElement {
   return createElement(type, separateText(type, props), key);
 }
 
-/** Like {@link jsx}, for several children, whose number is constant. */
+/** Like {@link jsx}, for several children in a constant number. */
 export function jsxs(type: ElementType, props: object, key?: Key): ReactElement {
   return createStatic(type, separateText(type, props), key);
 }

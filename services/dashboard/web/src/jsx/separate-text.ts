@@ -1,7 +1,7 @@
 import { createElement, Fragment, type ReactNode } from 'react';
 
 /**
- * Returns the properties of a JSX element in a form that survives the translation of the page. Browsers replace text
+ * Returns a JSX element's properties in a form that survives the page's translation. Browsers replace text
  * nodes when they translate. React would then change a node that is no longer in the page, or fail to remove it or to
  * insert something before it. React replaces the whole content of an element if that is one text. So texts without
  * elements next to them become one text, and others get an element of their own.

@@ -14,7 +14,7 @@ const height = 150;
 const gapShare = 0.22;
 
 /**
- * Stacked bar chart over time. Shows the time and the values of the bar under the mouse, or of the bar that was touched
+ * Stacked bar chart over time. Shows the time and the bar's values under the mouse, or of the bar that was touched
  * last.
  */
 export function Chart<T extends { readonly at: string | null }>({
@@ -29,7 +29,7 @@ export function Chart<T extends { readonly at: string | null }>({
   readonly series: readonly Series<T>[];
   /** Formats a value with its unit. */
   readonly textOf: (value: number) => string;
-  /** Formats the time of a point. */
+  /** Formats a point's time. */
   readonly timeOf: (at: string) => string;
 }) {
   const [pointed, setPointed] = useState<number>();

@@ -86,7 +86,7 @@ export function Empty({
   );
 }
 
-/** Placeholder with the height of the expected content: lines of text, or table rows. */
+/** Placeholder with the expected content's height: lines of text, or table rows. */
 export function Loading({ what, rows = 0 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div className={rows > 0 ? 'loading loading-rows' : 'loading'} role="status">

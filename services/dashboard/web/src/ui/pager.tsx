@@ -9,7 +9,7 @@ export function Pager({
 }: {
   readonly total?: number | undefined;
   readonly next: string | null;
-  /** Undefined for forward-only lists, where the browser's back button leads to the previous page. */
+  /** Undefined for forward-only lists, where the browser's back button opens the previous page. */
   readonly previous?: string | null;
 }) {
   const navigate = useNavigate();

@@ -4,7 +4,7 @@ import { createMetrics } from '@rms/runtime/metrics';
 import { turnLoop } from '@rms/testkit';
 import { createRelay } from '../../../src/outbox/relay.ts';
 
-/** A session whose outbox is empty; the relay holds all partitions. */
+/** A session with an empty outbox; the relay holds all partitions. */
 class EmptySession extends EventEmitter {
   async query(statement: string | { text: string }) {
     const text = typeof statement === 'string' ? statement : statement.text;

@@ -14,7 +14,7 @@ export interface AttemptReporter {
   released(reason: 'late' | 'secret'): void;
   /** Counts a job that was released because no connection could be opened here. Logs this once per minute. */
   unconnected(err: unknown): void;
-  /** Counts and logs an attempt whose result could not be recorded. The delivery is attempted again. */
+  /** Counts and logs an attempt with a result that could not be recorded. The delivery is attempted again. */
   unrecorded(job: DeliveryJob, err: unknown): void;
 }
 

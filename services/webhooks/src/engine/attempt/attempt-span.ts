@@ -14,7 +14,7 @@ import type { AttemptResult } from './attempt.ts';
 import type { DeliveryJob } from './job.ts';
 
 /**
- * Runs an attempt in a span that belongs to the trace of the request that caused the event.
+ * Runs an attempt in a span that belongs to the request's trace that caused the event.
  * @param attempt receives the trace context of the outgoing call
  */
 export async function traceAttempt(
@@ -37,7 +37,7 @@ export async function traceAttempt(
   }
 }
 
-/** Only the host of the URL is recorded: its path and query may contain a secret. */
+/** Only the URL's host is recorded: its path and query may contain a secret. */
 function attributesOf(job: DeliveryJob) {
   const { url } = job.endpoint;
   const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '', port: '' };
@@ -61,7 +61,7 @@ function note(span: Span, { statusCode, error, address }: AttemptResult): void {
   if (address) span.setAttribute(attribute.peerAddress, address);
   if (statusCode !== 0) span.setAttribute(attribute.httpStatus, statusCode);
   if (error !== '') {
-    // Records only the class of the error, because the rest may be text from the endpoint.
+    // Records only the error's class, because the rest may be text from the endpoint.
     failSpan(span, error.startsWith('status: ') ? `${statusCode}` : (error.split(':', 1)[0] ?? ''));
   }
 }

@@ -14,7 +14,7 @@ interface Timings extends ConnectTimes {
 /** Result of an attempt. */
 export interface AttemptResult {
   readonly startedAt: Date;
-  /** The status of the response, even if the response is incomplete; 0 if no status arrived. */
+  /** The response's status, even if the response is incomplete; 0 if no status arrived. */
   readonly statusCode: number;
   /** Empty if delivered. "status: …" if a complete response has another status than 200. */
   readonly error: string;
@@ -96,7 +96,7 @@ function bodyOf(body: Buffer): Pick<LoggedAttempt, 'response_body' | 'response_b
   return { response_bytes: body.toString('base64') };
 }
 
-/** Returns the end of the last complete character, because truncation may have split one. */
+/** Returns the last complete character's end, because truncation may have split one. */
 function completeText(body: Buffer): number {
   for (let back = 1; back <= Math.min(3, body.length); back += 1) {
     const byte = body[body.length - back] as number;

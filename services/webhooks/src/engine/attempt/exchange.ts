@@ -41,7 +41,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end = resolve;
   }
 
-  /** The start of the received body. */
+  /** The received body's start. */
   get body(): Buffer {
     return Buffer.concat(this.#chunks);
   }

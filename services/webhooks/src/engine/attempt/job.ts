@@ -1,7 +1,7 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
 
-/** The key of a delivery. */
+/** A delivery's key. */
 export interface DeliveryRef extends Tenant {
   readonly id: string;
 }
@@ -30,11 +30,11 @@ export interface DeliveryJob extends DeliveryRef {
   readonly leasedAtMs: number;
 }
 
-/** Timeout of an attempt, for the whole response (specification: 10 seconds). */
+/** Timeout of an attempt, for the whole response. Receivers rely on it (docs/webhook-receivers.md). */
 export const attemptTimeoutMs = 10_000;
 /**
- * Duration of a lease. It covers an attempt and the recording of its result. Afterwards another instance may attempt
- * the delivery.
+ * Duration of a lease: an attempt of 10 s, up to 7 s leased ahead, and 3 s to record the result. Afterwards another
+ * instance may attempt the delivery.
  */
 export const leaseMs = 20_000;
 /** Maximum time from a lease to the start of its attempt. A later attempt could outlast the lease. */

@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { HeaderPair } from './attempt.ts';
 
 /**
- * The size of the recorded fields, with 8 bytes for each. A head of 16 KiB with usual fields fits. Fields without a
+ * The recorded fields' size, with 8 bytes per field. A head of 16 KiB with usual fields fits. Fields without a
  * value would otherwise take many times their size.
  */
 const headersLimit = 32 * 1024;
 
-/** The received part of a response whose head the HTTP parser rejected. */
+/** The received part of a response with a head that the HTTP parser rejected. */
 interface PartialResponse {
   /** 0 without a valid status line. */
   readonly statusCode: number;
@@ -33,14 +33,14 @@ export function headerPairs(raw: readonly Buffer[]): HeaderPair[] {
   return pairs;
 }
 
-/** Returns the value of a field; undefined if it is missing, or repeated with different values. */
+/** Returns a field's value; undefined if it is missing, or repeated with different values. */
 export function singleValue(headers: readonly HeaderPair[], name: string): string | undefined {
   const values = new Set(headers.filter(([key]) => key === name).map(([, value]) => value));
   return values.size === 1 ? [...values][0] : undefined;
 }
 
 /**
- * Parses the start of a response leniently: everything that arrived is worth recording. Informational responses are
+ * Parses a response's start leniently: everything that arrived is worth recording. Informational responses are
  * skipped if another one follows. The last line may be incomplete.
  */
 export function parsePartial(bytes: Buffer): PartialResponse {
@@ -62,7 +62,7 @@ function statusAt(text: string, position: number): number {
   return Number(/^HTTP\/\d\.\d (\d{3})(?!\d)/.exec(statusLine)?.[1] ?? 0);
 }
 
-/** Returns the end of the head that starts at a position, and the position after the empty line. */
+/** Returns the head's end that starts at a position, and the position after the empty line. */
 function endOfHead(text: string, start: number): { end: number; next: number } {
   const emptyLine = /\r?\n\r?\n/g;
   emptyLine.lastIndex = start;

@@ -24,7 +24,7 @@ export interface Outgoing extends DeliveryContent {
 
 /**
  * Thrown instead of an attempt: this process or its machine has no file descriptor, buffer or memory for another
- * connection, which is not a fault of the endpoint. Nothing was sent.
+ * connection, which is not the endpoint's fault. Nothing was sent.
  */
 export class NoConnectionError extends Error {
   override readonly name = 'NoConnectionError';
@@ -32,18 +32,18 @@ export class NoConnectionError extends Error {
 
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-/** The reason of the end of an attempt that took too long. */
+/** End reason of an attempt that took too long. */
 class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
 
 /**
  * Makes one attempt: a signed POST. The whole response, including the body, must arrive within 10 seconds. Every error
- * becomes the result of the attempt, next to everything that arrived of the response; rejects only with a
+ * becomes the attempt's result, next to everything that arrived of the response; rejects only with a
  * {@link NoConnectionError}. Only status 200 is a success; redirects are not followed.
  *
- * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as a part of the same
+ * An endpoint may close an idle connection at the moment when a request is sent over it. Such a request gets no byte
+ * of a response, or a 408 that closes the connection, and is repeated once over a new connection, as part of the same
  * attempt.
  */
 export async function send(agent: OriginPools, secrets: SigningSecrets, outgoing: Outgoing): Promise<AttemptResult> {
@@ -107,7 +107,8 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
 
 /**
  * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
- * response, or with a 408 and `Connection: close`, with which some servers end an idle connection (RFC 9110, 15.5.9).
+ * response, or with a 408 and `Connection: close`, which some servers send to end an idle connection (RFC 9110,
+ * 15.5.9).
  */
 function isUnread({ error, statusCode, rawHeaders }: Exchange, watch: Watch): boolean {
   if (!watch.isReused || error instanceof DeadlineError) return false;
@@ -121,7 +122,7 @@ function requestTarget(text: string): { origin: string; path: string } {
   const { host, protocol, pathname, search, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new BlockedAddressError(`${protocol} is not allowed`);
   if (username || password) throw new BlockedAddressError('the URL contains a user name or password');
-  // The host of the origin is also the Host header. Without the final dot, it is the name in certificates.
+  // The origin's host is also the Host header. Without the final dot, it is the name in certificates.
   return { origin: `${protocol}//${host.replace(/\.(?=:\d+$|$)/, '')}`, path: pathname + search };
 }
 
@@ -130,8 +131,8 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
 
 /**
- * Returns an error class and a short text, which the delivery log shows. The text names the step that failed and its
- * duration.
+ * Returns an error class and a short text, which the delivery log shows. The text identifies the step that failed and
+ * its duration.
  * @param cause the error that broke the connection. undici reports only that the connection ended. For example, an
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.
  * @param responseMs time since the request was sent

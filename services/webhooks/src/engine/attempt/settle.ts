@@ -38,7 +38,7 @@ export function healthOf(result: AttemptResult): Outcome['health'] {
   return !isComplete(result) || statusCode === 429 || statusCode >= 500 ? 'failing' : 'rejected';
 }
 
-/** Whether the whole response arrived. Otherwise, its status is only a part of the record. */
+/** Whether the whole response arrived. Otherwise, its status is only part of the record. */
 function isComplete({ error }: AttemptResult): boolean {
   return error === '' || error.startsWith('status: ');
 }

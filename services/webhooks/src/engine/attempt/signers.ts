@@ -5,19 +5,19 @@ import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryJob } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
 
-/** Provides the signing secrets of deliveries, and tracks the webhooks whose secret cannot be decrypted. */
+/** Provides the signing secrets of deliveries, and tracks the webhooks with secrets that cannot be decrypted. */
 export interface Signers {
   /** Returns undefined if no configured key decrypts the secret. Logs this once per minute per webhook. */
   signerOf(job: DeliveryJob): SigningSecrets | undefined;
-  /** Returns the webhooks whose secret could not be decrypted within the last minute. */
+  /** Returns the webhooks with secrets that could not be decrypted within the last minute. */
   unsignable(): string[];
 }
 
 const retryMs = 60_000;
 
 /**
- * Creates a {@link Signers}. A secret that cannot be decrypted is an operator error, not a failure of the endpoint, so
- * its deliveries wait without using up retries. They are tried again after a minute, which keeps the cost low.
+ * Creates a {@link Signers}. A secret that cannot be decrypted is an operator error, not an endpoint failure, so
+ * its deliveries are held without using up retries. They are tried again after a minute, which keeps the cost low.
  */
 export function createSigners(secrets: SecretCache, log: Logger): Signers {
   const failed = new WorkspaceCache<true>({ max: 10_000, ttlMs: retryMs });

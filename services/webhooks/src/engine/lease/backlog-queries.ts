@@ -7,7 +7,7 @@ export type BacklogState =
   | 'in_flight'
   /** Can be leased by any instance with free capacity. */
   | 'due'
-  /** Waiting for attempts in flight at this instance to end, because of a limit of the webhook or a shared limit. */
+  /** Waiting for attempts in flight at this instance to end, because of a webhook limit or a shared limit. */
   | 'throttled'
   | 'circuit_open'
   /** Waiting until the webhook's limit per second allows another attempt. */
@@ -23,7 +23,7 @@ export type BacklogState =
 export interface WebhookStates {
   /** Webhooks with due deliveries that wait for attempts in flight at this instance to end. */
   readonly throttled: readonly string[];
-  /** Webhooks whose secret no key decrypts. */
+  /** Webhooks with a secret that no key decrypts. */
   readonly unsignable: readonly string[];
 }
 
@@ -68,7 +68,7 @@ const parents = `left join webhooks.webhooks as w
 /**
  * Reads the backlog by state. The cost depends on the number of tenants with a backlog, not on its length or on the
  * number of webhooks. It reads the oldest delivery of each tenant, the earliest due delivery of the webhooks that have
- * been due the longest and of open circuits, and a sample of the table's pages. A small table is read completely. In a
+ * been due the longest and of open circuits, and sampled pages of the table. A small table is read completely. In a
  * large table, counts are estimates, and the reported oldest delivery of a state may be younger than the true one; the
  * oldest delivery overall is exact. Must run in a transaction.
  */
@@ -88,7 +88,7 @@ export async function readBacklog(tx: Queryable, states: WebhookStates): Promise
   return [...first.rows, ...sampled.rows];
 }
 
-/** Maximum number of due webhooks, and of open circuits, whose earliest due delivery is read. */
+/** Maximum number of due webhooks, and of open circuits, with an earliest due delivery that is read. */
 const webhooksRead = 1_000;
 
 const firstOfEach = `
@@ -124,7 +124,7 @@ const sample = `
 const heldRead = 10_000;
 
 /**
- * Numbers of webhooks with an open circuit, and of webhooks whose due deliveries wait for the limit per second. At most
+ * Numbers of webhooks with an open circuit, and of webhooks with due deliveries held by the limit per second. At most
  * 10,000 each.
  */
 export interface HeldWebhooks {
@@ -132,7 +132,7 @@ export interface HeldWebhooks {
   readonly rateLimit: number;
 }
 
-/** Counts the webhooks whose due deliveries wait for a circuit or for their rate limit. */
+/** Counts the webhooks with due deliveries held by a circuit or by their rate limit. */
 export async function readHeld(db: Queryable): Promise<HeldWebhooks> {
   const { rows } = await db.query<HeldWebhooks>(`
     select (select count(*)::integer

@@ -1,6 +1,6 @@
 /**
  * Returns SQL for a lateral join that reads the first event at or after each ID in `named` (workspace_id, environment,
- * id). The caller must check whether that event has the wanted ID. The ordering forces a walk of the primary key. With
+ * id). The caller must check whether that event has the wanted ID. The ordering forces a primary key walk. With
  * an equality condition, the planner may choose another index and read all events of a tenant for every ID, because a
  * new day's partition has no statistics.
  * @param from parameter with the smallest ID. Together with `to`, the parameter with the largest ID, it lets the

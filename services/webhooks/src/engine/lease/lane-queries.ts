@@ -27,8 +27,8 @@ export function createLaneScan(pool: Queryable): () => Promise<void> {
 
 /**
  * Makes the first delivery due in every lane without a delivery in progress, among the first `limit` lanes after
- * `after`. The end of a delivery normally makes the next delivery due. This query finds deliveries that were added while
- * their predecessor ended. It skips from lane to lane, so its cost does not depend on how many deliveries wait in each.
+ * `after`. A delivery's end normally makes the next delivery due. This query finds deliveries that were added while
+ * their predecessor ended. It skips from lane to lane, so its cost does not depend on how many deliveries are in each.
  */
 export async function freeLanes(db: Queryable, after?: Lane, limit = lanesPerScan): Promise<Freed> {
   const { rows } = await db.query<{ freed: number } & { [name in keyof Lane]: string | null }>(

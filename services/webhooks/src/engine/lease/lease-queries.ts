@@ -15,7 +15,7 @@ export interface JobEvent {
   readonly body: Buffer;
 }
 
-/** The columns of a delivery and its webhook from which a job is made. */
+/** Columns of a delivery and its webhook that make a job. */
 export interface JobRow extends EndpointRow {
   workspace_id: string;
   environment: Environment;
@@ -79,7 +79,7 @@ interface EndpointResult {
 
 type LeasedRow = EndpointResult & (JobRow | { [column in keyof JobRow]: null });
 
-/** The setting of a transaction that contains the IDs of the webhooks that it has locked. */
+/** Setting of a transaction that contains the IDs of its locked webhooks. */
 const lockedSetting = 'rms.locked_webhooks';
 
 /** Time until a deleted or disabled webhook is due again, while an instance ends its deliveries. */
@@ -99,11 +99,11 @@ const settings: Statement = {
 
 /**
  * Leases the earliest due deliveries of webhooks: retries, redeliveries, deliveries that fan-out did not lease, and
- * deliveries whose lease has expired because their instance died. Moves `next_due_at` of each webhook to the earliest
- * remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint whose first
- * delivery is a retry also yields one, because it has failed before. The stored concurrency limit applies to unknown
- * endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due when its
- * next attempt is allowed (GCRA, with the clock of the database).
+ * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the
+ * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint with a
+ * retry as its first delivery also yields one, because it has failed before. The stored concurrency limit applies to
+ * unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due
+ * when its next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see migrations/0014-endpoints.sql. Webhooks that another transaction has locked have no result,
@@ -245,7 +245,7 @@ async function toLeased(pool: Pool, rows: readonly LeasedRow[], leasedAtMs: numb
   return { jobs, lost, abandoned: [...abandoned.values()], results: [...results.values()] };
 }
 
-/** Reads the events of the rows, by ID, except events whose body was erased. */
+/** Reads the rows' events, by ID, except events with an erased body. */
 async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<string, JobEvent>> {
   const ids = rows.map(({ event_id: id }) => id).sort();
   const { rows: events } = await db.query<JobEvent & { id: string }>({

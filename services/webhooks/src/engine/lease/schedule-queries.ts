@@ -32,15 +32,15 @@ export async function readDue(db: Queryable, { webhookIds, workspaceIds }: Exclu
   return { webhooks: rows.filter(({ webhookId }) => webhookId !== null), nextMs: rows[0]?.nextMs ?? undefined };
 }
 
-/** A change of the state of an endpoint. */
+/** A change of an endpoint's state. */
 export interface EndpointChange extends Change {
   readonly webhookId: string;
 }
 
 /**
- * Stores changes of endpoints. A webhook whose circuit pauses is due when the pause ends. A webhook whose circuit
- * closes is due immediately.
- * @param jitter part by which pauses vary in both directions
+ * Stores changes of endpoints. A webhook with a pausing circuit is due when the pause ends. A webhook with a circuit
+ * that closes is due immediately.
+ * @param jitter relative variation of pauses, in both directions
  */
 export async function saveEndpoints(db: Queryable, changes: readonly EndpointChange[], jitter: number): Promise<void> {
   const merged = new Map<string, EndpointChange>();
@@ -92,7 +92,7 @@ export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<v
   );
 }
 
-/** Longest time until a first attempt, or until the end of a lease: that of a postponed delivery, with a margin. */
+/** Longest time until a first attempt, or until a lease's end: that of a postponed delivery, with a margin. */
 const longestLease = "interval '65 minutes'";
 /** Longest delay before a retry of webhook `w`, with its jitter: its policy, or Retry-After. */
 const longestDelay = `make_interval(secs => 1.1 * greatest(
@@ -104,9 +104,9 @@ const hastenedPerStatement = 1_000;
  *
  * - Makes endpoints of deleted webhooks due that have no due time, so that the next lease ends their deliveries and
  *   removes them.
- * - Makes deliveries due whose due time is further away than any delay: the clock of the database has been set back
+ * - Makes deliveries due if their due time is further away than any delay: the database's clock has been set back
  *   since it was stored.
- * - Makes endpoints due whose due time is later than that of their first delivery, for the same reason.
+ * - Makes endpoints due if their due time is later than that of their first delivery, for the same reason.
  *
  * Returns the last ID; undefined if there are no more.
  */

@@ -13,7 +13,7 @@ export type AttemptSummary = Omit<
 export const attemptCount = `coalesce(d.attempt_count, (d.attempts -> -1 ->> 'number')::integer, 0)`;
 export const lastAttempt = 'coalesce(d.last_attempt, webhooks.attempt_summary(d.attempts -> -1))';
 
-/** Columns that keep the attempts of a delivery when it moves between the queue and the log. */
+/** Columns that keep a delivery's attempts when it moves between the queue and the log. */
 export const attemptColumns = 'attempts, attempt_count, last_attempt, redeliveries';
 
 /**

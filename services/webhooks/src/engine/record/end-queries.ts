@@ -4,7 +4,7 @@ import { isolateRejected, type PoolClient, type Queryable, type Rejected } from 
 import { resetEndpoint } from '../lease/schedule-queries.ts';
 import { attemptColumns } from './attempt-columns.ts';
 
-/** The key of a queued delivery, and its lease. */
+/** A queued delivery's key, and its lease. */
 export interface QueuedRow {
   readonly workspace_id: string;
   readonly environment: string;
@@ -87,7 +87,7 @@ export async function endQueued(db: Queryable, statement: { name?: string; text:
 }
 
 /**
- * Fails queued deliveries whose lease has not changed. They can be redelivered. Returns the deliveries that PostgreSQL
+ * Fails queued deliveries with unchanged leases. They can be redelivered. Returns the deliveries that PostgreSQL
  * rejects. They stay queued. Unless they wait in a lane, they become due again in an hour, so that they are not leased
  * continuously.
  */

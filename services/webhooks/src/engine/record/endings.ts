@@ -2,12 +2,12 @@ import type { Pool, Queryable } from '@rms/postgres/db';
 import { batchFairly } from './fair-batches.ts';
 
 /**
- * Ends webhooks and their deliveries in turns. A workspace can have a thousand webhooks whose endpoints are gone at the
+ * Ends webhooks and their deliveries round-robin. A workspace can have a thousand webhooks with endpoints gone at the
  * same time, each with thousands of queued deliveries. Without turns, they would use all connections of the pool, and
  * polls and RPCs would wait.
  */
 export interface Endings {
-  /** Runs `work` when it is the turn of the workspace. */
+  /** Runs `work` when it is the workspace's turn. */
   inTurn<T>(workspaceId: string, work: () => Promise<T>): Promise<T>;
   /** Returns the database with statements that wait for turns of the workspace. */
   statementsOf(workspaceId: string): Queryable;

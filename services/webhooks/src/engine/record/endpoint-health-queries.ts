@@ -15,8 +15,8 @@ export interface HealthNote {
 }
 
 /**
- * Stores or clears the start of a webhook's current failures. If there are several notes for a webhook, the last one
- * wins. Returns the IDs of the noted webhooks that have been failing for `failingForHours`; none if it is 0.
+ * Stores or clears when a webhook's current failures started. If there are several notes for a webhook, the last one
+ * wins. Returns the IDs of noted webhooks that have been failing for `failingForHours`; none if it is 0.
  */
 export async function setHealth(
   db: Queryable,
@@ -58,9 +58,9 @@ export async function setHealth(
 }
 
 /**
- * Disables an active webhook whose endpoint responded with 410 Gone or has been failing for `failingForHours`, unless
- * its URL has changed in the meantime. Ends its pending deliveries, notifies its owner and appends an audit entry with
- * the request ID of the delivery. Returns whether it was disabled.
+ * Disables an active webhook with an endpoint that responded with 410 Gone or has been failing for `failingForHours`,
+ * unless its URL has changed since then. Ends its pending deliveries, notifies its owner and appends an audit entry
+ * with the request ID of the delivery. Returns whether it was disabled.
  */
 export async function disableWebhook(
   pool: Pool,

@@ -28,7 +28,7 @@ export interface Recorded {
 
 /**
  * Records attempts and their consequences. Each statement contains at most one attempt per delivery. A delivery that
- * has ended moves from the queue to the log. An attempt with an outdated lease is logged but has no other effect,
+ * ends moves from the queue to the log. An attempt with an outdated lease is logged but has no other effect,
  * unless it was successful: then the delivery counts as delivered. Recording an attempt a second time has no effect. If
  * a redelivery was requested during an attempt that failed, the delivery leaves its lane and becomes due.
  */
@@ -63,7 +63,7 @@ const doneRows = `
                              $8::integer[], $9::text[])
             as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries, end_reason)`;
 const sameDelivery = isDelivery('done');
-/** For the log, whose partitions are found by equality. */
+/** For the log: its partitions are found by equality. */
 const sameLogged = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
 /** False if an earlier execution of the statement was committed although its connection broke. */
 const isNew = 'not d.attempts @> jsonb_build_array(done.attempt)';
@@ -78,7 +78,7 @@ interface RecordedRow {
   readonly effect: 'ended' | 'retried' | 'due';
 }
 
-/** Returns the deliveries whose attempts had an effect, and the deliveries that became due as a result. */
+/** Returns the deliveries with effective attempts, and the deliveries that became due as a result. */
 async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<RecordedRow[]> {
   const { rows } = await db.query<RecordedRow>({
     name: 'deliveries-record',
@@ -116,7 +116,7 @@ async function recordOneEach(db: Queryable, recordings: readonly Recording[]): P
 
 /**
  * Logs attempts with an outdated lease. A successful attempt still makes the delivery `delivered`, even if the log has
- * another status. Returns the IDs of the deliveries that the attempt did not end.
+ * another status. Returns the IDs of deliveries that the attempt did not end.
  */
 async function recordLate(db: Queryable, recordings: readonly Recording[]): Promise<string[]> {
   const values = valuesOf(recordings).slice(0, 6);
@@ -146,8 +146,8 @@ async function recordLate(db: Queryable, recordings: readonly Recording[]): Prom
 }
 
 /**
- * Postpones a delivery whose last attempt PostgreSQL cannot store. The attempt counts toward this round. The delay
- * doubles with each such attempt, from two minutes to a day, so that the endpoint is called rarely.
+ * Postpones a delivery with a last attempt that PostgreSQL cannot store. The attempt counts toward this round. The
+ * delay doubles with each such attempt, from two minutes to a day, so that the endpoint is called rarely.
  */
 export async function postponeUnrecorded(db: Queryable, { job }: Recording): Promise<void> {
   await db.query({

@@ -92,7 +92,7 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
     { laneOf: ({ job }) => job.workspaceId, bytesOf: writtenBytes, ...batches },
   );
 
-  /** Returns the error of a result that PostgreSQL rejects; undefined if it is stored. */
+  /** Returns the error for a result that PostgreSQL rejects; undefined if it is stored. */
   const writeUntilDone = async (recording: Recording): Promise<unknown> => {
     for (;;) {
       try {
@@ -135,7 +135,7 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
 }
 
 /**
- * Estimates how many bytes a recording writes. The attempts of a delivery are one value, so each recording also
+ * Estimates how many bytes a recording writes. A delivery's attempts are one value, so each recording also
  * rewrites the earlier attempts.
  */
 function writtenBytes({ job, result }: Recording): number {

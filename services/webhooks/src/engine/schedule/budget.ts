@@ -3,7 +3,7 @@ import type { Limits } from './limits.ts';
 /** The attempts that share a limit. */
 interface Load {
   attempts: number;
-  /** Attempts at endpoints whose last attempt was slow or failed; included in `attempts`. */
+  /** Attempts at endpoints with a slow or failed last attempt; included in `attempts`. */
   atFailing: number;
 }
 

@@ -15,7 +15,7 @@ export interface SharedState {
   readonly concurrency: number | undefined;
 }
 
-/** A change of the shared state. */
+/** A shared state change. */
 export interface Change extends SharedState {
   /** Whether the circuit pauses now: it has opened, or its probe has failed. */
   readonly pauses: boolean;
@@ -35,7 +35,7 @@ export interface Change extends SharedState {
  * A failure is an attempt without a response or with the status 429 or 5xx. A slow attempt or a failure halves the
  * concurrency limit, down to 1. Any other attempt raises it by 1, so that a recovering endpoint is not overloaded.
  *
- * The time of the next probe is in the database (`not_before` in webhooks.endpoints), for all instances. A lease
+ * The next probe's time is in the database (`not_before` in webhooks.endpoints), for all instances. A lease
  * returns a delivery of an open circuit only if its probe is due.
  */
 export class Endpoint {
@@ -51,11 +51,11 @@ export class Endpoint {
   /** Whether the endpoint was slow or had failed before this instance knew it, and no attempt here has succeeded. */
   #suspected = false;
   #pauseMs = 0;
-  /** The delivery with which an open circuit is probed. */
+  /** The delivery that probes an open circuit. */
   #probe: string | undefined;
   /** Whether the last attempt made the circuit pause. */
   #pauses = false;
-  /** The state that the database contains, as far as this instance knows; undefined until it reads or changes it. */
+  /** The state that the database contains, to this instance's knowledge; undefined until it reads or changes it. */
   #stored: SharedState | undefined;
 
   constructor(limits: Limits, most: number = limits.attemptsOfWebhook) {

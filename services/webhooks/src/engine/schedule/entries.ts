@@ -61,7 +61,7 @@ export class Entries<A> {
     return this.#entries.get(webhookId)?.endpoint ?? this.#known.peek(webhookId);
   }
 
-  /** Returns the entry of an endpoint; creates it if there is none. */
+  /** Returns the entry of an endpoint; creates a missing one. */
   of(ref: EndpointRef, part: Part): Entry<A> {
     const { webhookId, workspaceId } = ref;
     const present = this.#entries.get(webhookId);

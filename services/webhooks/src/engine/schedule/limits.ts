@@ -1,43 +1,60 @@
-/** Limits of the scheduler. docs/adr/0025 gives the reason for each. */
+/** The scheduler's limits, with the reasons that are not obvious. docs/adr/0025 describes the scheduler. */
 export const limits = {
   /** Attempts in flight at this instance. */
   attempts: 2_560,
-  /** … of a workspace. */
+  /** … of a workspace. Five workspaces can fill an instance; bounds the sockets and memory of each. */
   attemptsOfWorkspace: 512,
-  /** Part of each of these two limits that endpoints whose last attempt was slow or failed may use together. */
+  /**
+   * Part of each of these two limits that endpoints with a slow or failed last attempt may use together. The rest always
+   * remains for fast endpoints.
+   */
   partOfFailing: 1 / 2,
-  /** Attempts in flight of a webhook, for all instances together, until this instance knows its `max_concurrency`. */
+  /**
+   * Attempts in flight of a webhook, for all instances together, until this instance knows its `max_concurrency`.
+   * Enough for 3,200 events per second at 10 ms; bounds the attempts that are repeated after a crash.
+   */
   attemptsOfWebhook: 32,
   /**
    * Deliveries of a fast endpoint that may be leased ahead, per concurrent attempt. They are refilled when a quarter
-   * remains, so that a lease for a busy endpoint takes many deliveries.
+   * remains, so that a lease for a busy endpoint takes about 100 deliveries. Without leasing ahead it takes 14,
+   * PostgreSQL uses 0.28 instead of 0.16 CPU-seconds per 1,000 deliveries, and 20 % fewer deliveries end per second.
    */
   aheadPerAttempt: 4,
   aheadAtRefill: 1 / 4,
-  /** Time that starts of attempts take in a turn of the event loop, in milliseconds. Workspaces take turns. */
+  /**
+   * Time that starting attempts takes per turn of the event loop, in milliseconds, round-robin over workspaces. Without
+   * a limit, an event for hundreds of webhooks would occupy the process for 0.1 s and longer.
+   */
   startsPerTurnMs: 1,
-  /** Total size in bytes of the bodies of leased deliveries. Nothing is leased above it. */
+  /** Total size in bytes of the bodies of leased deliveries. Above it, leasing stops. */
   bytes: 128 * 1024 * 1024,
   /** Deliveries per lease, and webhooks per lease. */
   deliveriesPerLease: 400,
   webhooksPerLease: 100,
-  /** Due webhooks that wait for a lease. Bounds memory, and the time of a decision. */
+  /**
+   * Due webhooks that are waiting for a lease. Bounds memory, and a decision's time. Beyond it, a webhook of
+   * another workspace replaces one of the workspace with the most.
+   */
   waiting: 1_000,
   /** An attempt that takes longer is slow. */
   slowMs: 5_000,
   /** Consecutive failures that open a circuit. */
   failuresToOpen: 10,
+  /** First pause before a probe. Short, so that a restarted endpoint is found quickly. */
   firstPauseMs: 500,
   /** First pause of an endpoint that was slow or had failed before this instance knew it. */
   suspectedPauseMs: 5_000,
   maxPauseMs: 10_000,
   /** Keeps endpoints that failed together from being probed together. */
   jitter: 0.5,
-  /** How long before its time at the exact rate an attempt of a webhook with a rate limit may start. */
+  /**
+   * How much earlier than at the exact rate an attempt of a webhook with a rate limit may start. More than the shortest
+   * time between polls, so that the rate is reached.
+   */
   rateToleranceMs: 50,
   /** Pause of a slot that found no file descriptor or memory for a connection. */
   noConnectionMs: 1_000,
-  /** Longest and shortest time between polls. */
+  /** Longest and shortest time between polls, which find deliveries of other instances. */
   pollMs: 1_000,
   betweenPollsMs: 20,
   /** Pause before a webhook that another transaction has locked is leased again. */
@@ -49,7 +66,7 @@ export const limits = {
   partOfTimeForPolls: 1 / 10,
   /** Delay after a database outage, so that other instances first record their finished attempts. */
   afterOutageMs: 1_500,
-  /** Idle endpoints whose concurrency limit and circuit are remembered. */
+  /** Idle endpoints with a remembered concurrency limit and circuit. */
   endpointsKept: 10_000,
 } as const;
 

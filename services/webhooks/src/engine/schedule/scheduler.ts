@@ -14,7 +14,7 @@ export interface Refill {
   readonly isKnown: boolean;
 }
 
-/** The result of a refill. */
+/** A refill's result. */
 export interface Refilled {
   readonly webhookId: string;
   /** Number of leased deliveries. */
@@ -32,9 +32,9 @@ export interface Next<A> {
   readonly release: A[];
 }
 
-/** The consequences of the end of an attempt. */
+/** The consequences of an attempt's end. */
 export interface Finished<A> extends Next<A> {
-  /** The change of the endpoint's shared state, if any. */
+  /** Change of the endpoint's shared state, if any. */
   readonly change: Change | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface SchedulerStats {
 
 /**
  * Decides which attempts this instance may start, without I/O and without a clock. Deliveries are leased when they can
- * start; a fast endpoint may have a few leased ahead. Webhooks with due deliveries take turns.
+ * start; a fast endpoint may have a few leased ahead. Webhooks with due deliveries are served round-robin.
  */
 export class Scheduler<A extends Attempt> {
   readonly #limits: Limits;
@@ -89,7 +89,7 @@ export class Scheduler<A extends Attempt> {
     this.#entries = new Entries(limits);
   }
 
-  /** Sets the part of this instance. Takes effect for each endpoint with the next delivery that is leased for it. */
+  /** Sets the part of this instance. Takes effect per endpoint with the next delivery that is leased for it. */
   set part(part: Part) {
     this.#part = part;
   }
@@ -160,7 +160,7 @@ export class Scheduler<A extends Attempt> {
     return this.#entries.endpointOf(webhookId)?.failing === true;
   }
 
-  /** Whether the circuit of a webhook is open, according to this instance. */
+  /** Whether a webhook's circuit is open, according to this instance. */
   isOpen(webhookId: string): boolean {
     return this.#entries.endpointOf(webhookId)?.isOpen === true;
   }
@@ -168,7 +168,7 @@ export class Scheduler<A extends Attempt> {
   /**
    * Adds due webhooks, in the order of their turns. Ignores webhooks of a workspace that has as many due webhooks here
    * as it may start attempts. If too many webhooks wait, one of the workspace with the most leaves; a later poll finds it
-   * again. The webhooks of a few workspaces that are at their limits therefore never keep out those of others.
+   * again. A few workspaces that are at their limits therefore never keep out the webhooks of others.
    */
   found(webhooks: readonly EndpointRef[]): void {
     const waiting = this.#waitingByWorkspace();
@@ -218,7 +218,8 @@ export class Scheduler<A extends Attempt> {
       const mostAhead = this.#mostAhead(entry);
       if (entry.ahead.length > mostAhead * this.#limits.aheadAtRefill) continue;
       const attempts = Math.min(this.#free(entry), deliveries);
-      // Nothing is leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for it.
+      // Deliveries are not leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for
+      // it.
       const isShared = this.#entries.budget.free(entry.sharer) < entry.endpoint.free;
       const ahead = isShared ? 0 : Math.min(mostAhead - entry.ahead.length, deliveries - attempts);
       if (attempts + ahead === 0) continue;
@@ -265,7 +266,7 @@ export class Scheduler<A extends Attempt> {
     return this.#due.size < waiting || mostOf(this.#waitingByWorkspace()) > 1;
   }
 
-  /** Returns the webhooks whose deliveries cannot be leased now or that are already known to be due. */
+  /** Returns the webhooks with deliveries that cannot be leased now or that are already known to be due. */
   excluded(): Excluded {
     const webhookIds: string[] = [];
     for (const [id, { endpoint, isDue }] of this.#entries) if (isDue || endpoint.free === 0) webhookIds.push(id);
@@ -363,7 +364,7 @@ function mostOf(waiting: ReadonlyMap<string, readonly string[]>): number {
   return Math.max(0, ...[...waiting.values()].map(({ length }) => length));
 }
 
-/** Whether a workspace with `count` waiting webhooks may get a place of the workspace with `most`. */
+/** Whether a workspace with `count` waiting webhooks may replace a webhook of the workspace with `most`. */
 function mayGain(count: number, most: number): boolean {
   return count + 1 < most;
 }

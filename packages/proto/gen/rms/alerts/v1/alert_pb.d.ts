@@ -69,7 +69,7 @@ export declare type Rule = Message<"rms.alerts.v1.Rule"> & {
   recipients: string[];
 
   /**
-   * Whether the owners of the workspace are also recipients.
+   * Whether the workspace's owners are also recipients.
    *
    * @generated from field: bool to_owners = 9;
    */
@@ -104,7 +104,7 @@ export declare type Rule = Message<"rms.alerts.v1.Rule"> & {
 export declare const RuleSchema: GenMessage<Rule>;
 
 /**
- * A period in which a subject violates a rule, from the first notification to the last.
+ * A period when a subject violates a rule, from the first notification to the last.
  *
  * @generated from message rms.alerts.v1.Incident
  */
@@ -170,7 +170,7 @@ export declare type Incident = Message<"rms.alerts.v1.Incident"> & {
   closeTime?: Timestamp | undefined;
 
   /**
-   * Value that opened the incident, in the unit of the rule's threshold, and the worst value since then.
+   * Value that opened the incident, in the rule threshold's unit, and the worst value since then.
    *
    * @generated from field: double value = 11;
    */
@@ -289,7 +289,7 @@ export enum IncidentState {
   OPEN = 1,
 
   /**
-   * The condition has ended, and the recipients were notified.
+   * The condition is over, and the recipients were notified.
    *
    * @generated from enum value: INCIDENT_STATE_RECOVERED = 2;
    */

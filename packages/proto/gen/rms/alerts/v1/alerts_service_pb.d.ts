@@ -180,14 +180,14 @@ export declare const TestRuleRequestSchema: GenMessage<TestRuleRequest>;
  */
 export declare type TestRuleResponse = Message<"rms.alerts.v1.TestRuleResponse"> & {
   /**
-   * Addresses to which the email is being sent.
+   * Addresses that the email is being sent to.
    *
    * @generated from field: repeated string addresses = 1;
    */
   addresses: string[];
 
   /**
-   * State of the email to each address, read when the first attempt has ended, or after a few seconds. Empty without an
+   * State of the email to each address, read when the first attempt ends, or after a few seconds. Empty without an
    * SMTP server or folder.
    *
    * @generated from field: repeated rms.alerts.v1.TestEmail emails = 2;
@@ -216,7 +216,7 @@ export declare type TestEmail = Message<"rms.alerts.v1.TestEmail"> & {
   state: TestEmailState;
 
   /**
-   * Last reply of the SMTP server, or last error; empty: no attempt has ended.
+   * Last reply of the SMTP server, or last error; empty: no attempt is over.
    *
    * @generated from field: string reply = 3;
    */
@@ -490,7 +490,7 @@ export declare const ConfirmRecipientResponseSchema: GenMessage<ConfirmRecipient
  */
 export declare type GetEmailStatusRequest = Message<"rms.alerts.v1.GetEmailStatusRequest"> & {
   /**
-   * Workspace whose waiting emails are counted; empty: none are counted.
+   * Workspace with waiting emails to count; empty: none are counted.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -515,7 +515,8 @@ export declare type GetEmailStatusResponse = Message<"rms.alerts.v1.GetEmailStat
   hasSmtp: boolean;
 
   /**
-   * Emails of the workspace, and of accounts, whose last attempt failed and that will be attempted again. At most 1,000.
+   * Emails of the workspace, and of accounts, that failed at the last attempt and will be attempted again. At most
+   * 1,000.
    *
    * @generated from field: int32 waiting = 2;
    */
@@ -574,7 +575,7 @@ export declare const TestEmailStateSchema: GenEnum<TestEmailState>;
  */
 export declare const AlertsService: GenService<{
   /**
-   * Returns one rule of each kind, in the order of the kinds.
+   * Returns one rule of each kind, in the kinds' order.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.ListRules
    */
@@ -595,7 +596,7 @@ export declare const AlertsService: GenService<{
     output: typeof UpdateRuleResponseSchema;
   },
   /**
-   * Sends a test email to the recipients of a rule. Limited per workspace and per recipient.
+   * Sends a test email to a rule's recipients. Limited per workspace and per recipient.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.TestRule
    */
@@ -635,7 +636,7 @@ export declare const AlertsService: GenService<{
     output: typeof UnsubscribeResponseSchema;
   },
   /**
-   * Undoes Unsubscribe, with the token in the fragment of the link, which expires after 30 days. Idempotent.
+   * Undoes Unsubscribe, with the token in the link's fragment, which expires after 30 days. Idempotent.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.Resubscribe
    */
@@ -645,7 +646,7 @@ export declare const AlertsService: GenService<{
     output: typeof ResubscribeResponseSchema;
   },
   /**
-   * Returns the subject of a confirmation link. Changes nothing.
+   * Returns a confirmation link's subject. Changes nothing.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.DescribeRecipient
    */
@@ -655,7 +656,7 @@ export declare const AlertsService: GenService<{
     output: typeof DescribeRecipientResponseSchema;
   },
   /**
-   * Confirms that the address of a confirmation link receives alerts of its workspace. Idempotent.
+   * Confirms that a confirmation link's address receives alerts of its workspace. Idempotent.
    *
    * @generated from rpc rms.alerts.v1.AlertsService.ConfirmRecipient
    */

@@ -207,7 +207,7 @@ export declare const UsageSpanSchema: GenEnum<UsageSpan>;
  */
 export declare const UsageService: GenService<{
   /**
-   * Stores the counts of a gateway or a webhooks instance since its last report. Repeated reports with the same
+   * Stores a gateway's or a webhooks instance's counts since its last report. Repeated reports with the same
    * sequence number are counted once.
    *
    * @generated from rpc rms.alerts.v1.UsageService.ReportUsage

@@ -76,7 +76,7 @@ export declare type AuditEntry = Message<"rms.auth.v1.AuditEntry"> & {
   targetId: string;
 
   /**
-   * Further facts, such as the method of a sign-in, as a JSON object. Entries of earlier releases have no changes; here
+   * Further facts, such as a sign-in's method, as a JSON object. Entries of earlier releases have no changes; here
    * they have the new values.
    *
    * @generated from field: string details_json = 10;
@@ -184,7 +184,7 @@ export declare type ListAuditEntriesRequest = Message<"rms.auth.v1.ListAuditEntr
   untilTime?: Timestamp | undefined;
 
   /**
-   * Only entries of this request; empty: all. Reads the entries of the hour after the time in the ID, so a request ID that
+   * Only entries of this request; empty: all. Reads the hour's entries after the time in the ID, so a request ID that
    * does not begin with "req_" matches no entry.
    *
    * @generated from field: string request_id = 11;
@@ -241,7 +241,7 @@ export declare type ListAuditEntriesResponse = Message<"rms.auth.v1.ListAuditEnt
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * Audit log. The services write entries in the transaction of the change; entries never change.
+ * Audit log. The services write entries in the change's transaction; entries never change.
  *
  * @generated from service rms.auth.v1.AuditService
  */

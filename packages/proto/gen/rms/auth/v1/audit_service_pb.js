@@ -34,7 +34,7 @@ export const ListAuditEntriesResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_audit_service, 2);
 
 /**
- * Audit log. The services write entries in the transaction of the change; entries never change.
+ * Audit log. The services write entries in the change's transaction; entries never change.
  *
  * @generated from service rms.auth.v1.AuditService
  */

@@ -85,7 +85,7 @@ export declare type CreateInvitationRequest = Message<"rms.auth.v1.CreateInvitat
   role: Role;
 
   /**
-   * Returns the token of the link, so that the inviter can pass the link on. For installations that cannot send email.
+   * Returns the link's token, so that the inviter can pass the link on. For installations that cannot send email.
    *
    * @generated from field: bool return_token = 4;
    */
@@ -251,7 +251,7 @@ export declare type AcceptInvitationRequest = Message<"rms.auth.v1.AcceptInvitat
     case: "newUser";
   } | {
     /**
-     * The signed-in user, whose email address may differ from the invitation's.
+     * The signed-in user. The email address may differ from the invitation's.
      *
      * @generated from field: string user_id = 3;
      */
@@ -391,7 +391,7 @@ export declare const InvitationsService: GenService<{
     output: typeof RevokeInvitationResponseSchema;
   },
   /**
-   * Returns the invitation of a link, for the page that it opens. not_found: the token is unknown, used, revoked or
+   * Returns a link's invitation, for the page that it opens. not_found: the token is unknown, used, revoked or
    * expired.
    *
    * @generated from rpc rms.auth.v1.InvitationsService.FindInvitation
@@ -402,7 +402,7 @@ export declare const InvitationsService: GenService<{
     output: typeof FindInvitationResponseSchema;
   },
   /**
-   * Consumes the token of a link and makes its holder a member.
+   * Consumes a link's token and makes its holder a member.
    *
    * @generated from rpc rms.auth.v1.InvitationsService.AcceptInvitation
    */

@@ -102,7 +102,7 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   createdBy: string;
 
   /**
-   * Rate limit of the key in requests per window, if it is lower than the limit of the plan.
+   * Rate limit of the key in requests per window, if it is lower than the plan's limit.
    *
    * @generated from field: optional int64 rate_limit_requests = 14;
    */
@@ -130,7 +130,7 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   lastRefusal?: KeyRefusal | undefined;
 
   /**
-   * Name of the creator: the email address of a user, the name of a key, the operator ("alice@laptop"). Set by
+   * Name of the creator: the email address of a user, a key's name, the operator ("alice@laptop"). Set by
    * GetKey, ListKeys and BatchFindKeys; empty: unknown, or deleted.
    *
    * @generated from field: string creator_name = 18;

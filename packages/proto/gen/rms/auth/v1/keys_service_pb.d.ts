@@ -55,7 +55,7 @@ export declare type CreateKeyRequest = Message<"rms.auth.v1.CreateKeyRequest"> &
   allowedIps: string[];
 
   /**
-   * At least 1; the lower of this limit and the plan's limit applies. Unset: the limit of the plan.
+   * At least 1; the lower of this limit and the plan's limit applies. Unset: the plan's limit.
    *
    * @generated from field: optional int64 rate_limit_requests = 7;
    */
@@ -246,7 +246,7 @@ export declare type GetKeyRequest = Message<"rms.auth.v1.GetKeyRequest"> & {
   id: string;
 
   /**
-   * Unspecified: either. A key of the other environment is not found.
+   * Unspecified: either. Keys of the other environment are not found.
    *
    * @generated from field: rms.common.v1.Environment environment = 3;
    */
@@ -290,7 +290,7 @@ export declare type RevokeKeyRequest = Message<"rms.auth.v1.RevokeKeyRequest"> &
   id: string;
 
   /**
-   * Unspecified: either. A key of the other environment is not found.
+   * Unspecified: either. Keys of the other environment are not found.
    *
    * @generated from field: rms.common.v1.Environment environment = 3;
    */
@@ -418,7 +418,7 @@ export declare type UpdateKeyRequest = Message<"rms.auth.v1.UpdateKeyRequest"> &
   rateLimit?: UpdateKeyRequest_RateLimit | undefined;
 
   /**
-   * Unspecified: either. A key of the other environment is not found.
+   * Unspecified: either. Keys of the other environment are not found.
    *
    * @generated from field: rms.common.v1.Environment environment = 6;
    */
@@ -432,7 +432,7 @@ export declare type UpdateKeyRequest = Message<"rms.auth.v1.UpdateKeyRequest"> &
   expectedVersions: bigint[];
 
   /**
-   * Unset: unchanged. The expiry of a key that is no longer valid cannot be changed.
+   * Unset: unchanged. An ended key's expiry cannot be changed.
    *
    * @generated from field: rms.auth.v1.UpdateKeyRequest.Expiry expiry = 8;
    */
@@ -466,7 +466,7 @@ export declare const UpdateKeyRequest_AllowedIpsSchema: GenMessage<UpdateKeyRequ
  */
 export declare type UpdateKeyRequest_RateLimit = Message<"rms.auth.v1.UpdateKeyRequest.RateLimit"> & {
   /**
-   * At least 1; the lower of this limit and the plan's limit applies. Unset: the limit of the plan.
+   * At least 1; the lower of this limit and the plan's limit applies. Unset: the plan's limit.
    *
    * @generated from field: optional int64 requests = 1;
    */
@@ -559,7 +559,7 @@ export declare const FoundKeySchema: GenMessage<FoundKey>;
  */
 export declare type BatchFindKeysResponse = Message<"rms.auth.v1.BatchFindKeysResponse"> & {
   /**
-   * In the order of the request.
+   * In the request's order.
    *
    * @generated from field: repeated rms.auth.v1.FoundKey results = 1;
    */
@@ -594,7 +594,7 @@ export declare type RollKeyRequest = Message<"rms.auth.v1.RollKeyRequest"> & {
   overlap?: Duration | undefined;
 
   /**
-   * Unspecified: either. A key of the other environment is not found.
+   * Unspecified: either. Keys of the other environment are not found.
    *
    * @generated from field: rms.common.v1.Environment environment = 4;
    */
@@ -727,7 +727,7 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
   principal?: Principal | undefined;
 
   /**
-   * Time at which the verdict changes from valid to expired; unset: never.
+   * When the verdict changes from valid to expired; unset: never.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -776,7 +776,7 @@ export declare type VerifyKeyResult = Message<"rms.auth.v1.VerifyKeyResult"> & {
 export declare const VerifyKeyResultSchema: GenMessage<VerifyKeyResult>;
 
 /**
- * Limits that override the settings of the installation; 0: no limit.
+ * Limits that override the installation's settings; 0: no limit.
  *
  * @generated from message rms.auth.v1.Limits
  */

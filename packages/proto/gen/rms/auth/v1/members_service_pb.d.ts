@@ -38,7 +38,7 @@ export declare type Member = Message<"rms.auth.v1.Member"> & {
   role: Role;
 
   /**
-   * Time at which the user joined.
+   * When the user joined.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
@@ -191,8 +191,8 @@ export declare type RemoveMemberResponse = Message<"rms.auth.v1.RemoveMemberResp
 export declare const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse>;
 
 /**
- * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a member of the workspace
- * whose role allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
+ * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a workspace member
+ * with a role that allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
  *
  * @generated from service rms.auth.v1.MembersService
  */

@@ -63,8 +63,8 @@ export const RemoveMemberResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_members_service, 6);
 
 /**
- * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a member of the workspace
- * whose role allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
+ * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a workspace member
+ * with a role that allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
  *
  * @generated from service rms.auth.v1.MembersService
  */

@@ -107,7 +107,7 @@ export declare const ChangePasswordRequestSchema: GenMessage<ChangePasswordReque
  */
 export declare type ChangePasswordResponse = Message<"rms.auth.v1.ChangePasswordResponse"> & {
   /**
-   * Contains the session generation with which the current session continues.
+   * Contains the current session's new generation.
    *
    * @generated from field: rms.auth.v1.User user = 1;
    */
@@ -138,7 +138,7 @@ export declare const PasswordsService: GenService<{
     output: typeof RequestPasswordResetResponseSchema;
   },
   /**
-   * Consumes the token of a reset link and ends all sessions. Does not sign the user in: the second factor is still
+   * Consumes a reset link's token and ends all sessions. Does not sign the user in: the second factor is still
    * required. not_found: the token is unknown, used or expired.
    *
    * @generated from rpc rms.auth.v1.PasswordsService.ResetPassword
@@ -149,7 +149,7 @@ export declare const PasswordsService: GenService<{
     output: typeof ResetPasswordResponseSchema;
   },
   /**
-   * Changes the password of the signed-in user and ends all other sessions. invalid_request with a detail on
+   * Changes the signed-in user's password and ends all other sessions. invalid_request with a detail on
    * "current_password" if it is wrong; throttled like signing in. conflict: the user has no password yet; a reset
    * link sets one.
    *

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_rms_auth_v1_plans_service: GenFile;
 
 /**
- * Limits of a plan. Unset: the settings of the installation; 0: no limit.
+ * Limits of a plan. Unset: the installation's settings; 0: no limit.
  *
  * @generated from message rms.auth.v1.Plan
  */

@@ -542,7 +542,7 @@ export declare const RequestsService: GenService<{
     output: typeof ListRequestsResponseSchema;
   },
   /**
-   * Returns the requests of a workspace, newest first. A page can be short or empty although others follow, because the
+   * Returns a workspace's requests, newest first. A page can be short or empty although others follow, because the
    * number of requests read for it is bounded.
    *
    * @generated from rpc rms.auth.v1.RequestsService.SearchRequests

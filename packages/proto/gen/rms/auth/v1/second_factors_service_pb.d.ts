@@ -87,7 +87,7 @@ export declare const ConfirmSecondFactorRequestSchema: GenMessage<ConfirmSecondF
  */
 export declare type ConfirmSecondFactorResponse = Message<"rms.auth.v1.ConfirmSecondFactorResponse"> & {
   /**
-   * Contains the session generation with which the current session continues.
+   * Contains the current session's new generation.
    *
    * @generated from field: rms.auth.v1.User user = 1;
    */
@@ -135,7 +135,7 @@ export declare const RemoveSecondFactorRequestSchema: GenMessage<RemoveSecondFac
  */
 export declare type RemoveSecondFactorResponse = Message<"rms.auth.v1.RemoveSecondFactorResponse"> & {
   /**
-   * Contains the session generation with which the current session continues.
+   * Contains the current session's new generation.
    *
    * @generated from field: rms.auth.v1.User user = 1;
    */

@@ -79,7 +79,7 @@ export declare type ReencryptSecretsResponse = Message<"rms.auth.v1.ReencryptSec
   unreadable: number;
 
   /**
-   * Users whose authenticator secrets are among the unreadable ones; their codes cannot be verified. The other
+   * Users with unreadable authenticator secrets; their codes cannot be verified. The other
    * unreadable secrets belong to emails, which are not sent.
    *
    * @generated from field: repeated string unreadable_user_ids = 3;

@@ -235,7 +235,7 @@ export declare const CheckSessionRequestSchema: GenMessage<CheckSessionRequest>;
  */
 export declare type CheckSessionResponse = Message<"rms.auth.v1.CheckSessionResponse"> & {
   /**
-   * False: the session has ended, and no other field is set.
+   * False: the session is over, and no other field is set.
    *
    * @generated from field: bool valid = 1;
    */

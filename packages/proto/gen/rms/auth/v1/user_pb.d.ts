@@ -120,7 +120,7 @@ export declare type Membership = Message<"rms.auth.v1.Membership"> & {
 export declare const MembershipSchema: GenMessage<Membership>;
 
 /**
- * Role of a member in a workspace. Each role includes the permissions of the previous ones; see @rms/base/roles.
+ * Role of a member in a workspace. Each role includes the previous ones' permissions; see @rms/base/roles.
  *
  * @generated from enum rms.auth.v1.Role
  */

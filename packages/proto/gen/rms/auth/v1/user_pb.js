@@ -32,7 +32,7 @@ export const RoleSchema = /*@__PURE__*/
   enumDesc(file_rms_auth_v1_user, 0);
 
 /**
- * Role of a member in a workspace. Each role includes the permissions of the previous ones; see @rms/base/roles.
+ * Role of a member in a workspace. Each role includes the previous ones' permissions; see @rms/base/roles.
  *
  * @generated from enum rms.auth.v1.Role
  */

@@ -286,7 +286,7 @@ export declare type GetUserResponse = Message<"rms.auth.v1.GetUserResponse"> & {
   memberships: Membership[];
 
   /**
-   * External identities with which the user can sign in, oldest first. At most one per provider.
+   * External identities that the user can sign in with, oldest first. At most one per provider.
    *
    * @generated from field: repeated rms.auth.v1.Identity identities = 3;
    */
@@ -321,7 +321,7 @@ export declare type Identity = Message<"rms.auth.v1.Identity"> & {
   linkTime?: Timestamp | undefined;
 
   /**
-   * Email address by which the identity was linked; may be empty.
+   * Email address at the time of linking; may be empty.
    *
    * @generated from field: string email = 4;
    */
@@ -429,7 +429,7 @@ export declare type RecordSessionEndRequest = Message<"rms.auth.v1.RecordSession
   endedId: string;
 
   /**
-   * Whether the user signs out, and thereby ends the session of the request.
+   * Whether the user signs out, and thereby ends the request's session.
    *
    * @generated from field: bool signs_out = 3;
    */
@@ -620,7 +620,7 @@ export declare type DeleteUserRequest = Message<"rms.auth.v1.DeleteUserRequest">
   proof?: Proof | undefined;
 
   /**
-   * Whether to revoke the valid keys that the user created in the workspaces of which the user is a member. For
+   * Whether to revoke the valid keys that the user created in the user's workspaces. For
    * operators.
    *
    * @generated from field: bool revoke_keys = 4;
@@ -709,7 +709,7 @@ export declare type UnlinkIdentityResponse = Message<"rms.auth.v1.UnlinkIdentity
 export declare const UnlinkIdentityResponseSchema: GenMessage<UnlinkIdentityResponse>;
 
 /**
- * Users, independent of workspaces. For operators (the rms command, npm start) and for each user's own profile.
+ * Users, independent of workspaces. For operators (the rms command, npm start) and for users' own profiles.
  * Membership in workspaces is managed by MembersService.
  *
  * @generated from service rms.auth.v1.UsersService
@@ -726,7 +726,7 @@ export declare const UsersService: GenService<{
     output: typeof CreateUserResponseSchema;
   },
   /**
-   * Makes a user the owner of the first workspace, unless any workspace has a member. Creates the user, unless one with
+   * Makes a user the first workspace's owner, unless any workspace has a member. Creates the user, unless one with
    * the email address exists. For npm start.
    *
    * @generated from rpc rms.auth.v1.UsersService.BootstrapUser
@@ -844,7 +844,7 @@ export declare const UsersService: GenService<{
     output: typeof DeleteUserResponseSchema;
   },
   /**
-   * Unlinks the identity of a user at a provider, notifies the user and ends all sessions, because one of them may have
+   * Unlinks a user's identity at a provider, notifies the user and ends all sessions, because one of them may have
    * begun with the identity. Operators can unlink any user's identity; users their own, with the same proof of identity
    * as for a new email address. not_found: no identity of this provider is linked.
    *

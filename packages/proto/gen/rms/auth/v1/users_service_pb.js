@@ -217,7 +217,7 @@ export const UnlinkIdentityResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_users_service, 28);
 
 /**
- * Users, independent of workspaces. For operators (the rms command, npm start) and for each user's own profile.
+ * Users, independent of workspaces. For operators (the rms command, npm start) and for users' own profiles.
  * Membership in workspaces is managed by MembersService.
  *
  * @generated from service rms.auth.v1.UsersService

@@ -169,7 +169,7 @@ export declare const CompleteDeletionResponseSchema: GenMessage<CompleteDeletion
  */
 export declare const WorkspaceDeletionService: GenService<{
   /**
-   * Counts the objects that prevent the deletion of a workspace as empty.
+   * Counts the objects that prevent a workspace's deletion as empty.
    *
    * @generated from rpc rms.auth.v1.WorkspaceDeletionService.CountContents
    */
@@ -180,7 +180,7 @@ export declare const WorkspaceDeletionService: GenService<{
   },
   /**
    * Marks a workspace as being deleted, removes its members and invitations, and revokes its keys. From then on, the
-   * workspace does not exist for any method except those of this service and ListWorkspaces with include_deleting.
+   * workspace does not exist for any method except in this service and ListWorkspaces with include_deleting.
    * Returns once every gateway rejects its keys. A repeated call waits for the same guarantee.
    *
    * @generated from rpc rms.auth.v1.WorkspaceDeletionService.BeginDeletion

@@ -35,7 +35,7 @@ export declare type Workspace = Message<"rms.auth.v1.Workspace"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Name of its plan; empty: the limits are the settings of the installation.
+   * Name of its plan; empty: the limits are the installation's settings.
    *
    * @generated from field: string plan = 4;
    */

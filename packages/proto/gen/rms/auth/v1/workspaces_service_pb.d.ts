@@ -204,7 +204,7 @@ export declare type SetWorkspacePlanRequest = Message<"rms.auth.v1.SetWorkspaceP
   workspaceId: string;
 
   /**
-   * Empty: the settings of the installation.
+   * Empty: the installation's settings.
    *
    * @generated from field: string plan = 2;
    */

@@ -88,7 +88,7 @@ export declare type CallContext = Message<"rms.common.v1.CallContext"> & {
   clientAddress: string;
 
   /**
-   * Acting user or operator: "user:usr_…" for the dashboard, "operator:alice@laptop"; empty: the key of the principal.
+   * Acting user or operator: "user:usr_…" for the dashboard, "operator:alice@laptop"; empty: the principal's key.
    *
    * @generated from field: string actor = 5;
    */

@@ -15,7 +15,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_rms_events_v1_notice: GenFile;
 
 /**
- * A notice for the owner of a workspace.
+ * A notice for a workspace's owner.
  *
  * @generated from message rms.events.v1.Notice
  */

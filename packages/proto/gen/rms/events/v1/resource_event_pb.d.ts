@@ -51,7 +51,7 @@ export declare type ResourceEvent = Message<"rms.events.v1.ResourceEvent"> & {
   resourceId: string;
 
   /**
-   * Counts the events of the resource from 1, without gaps.
+   * Counts the resource's events from 1, without gaps.
    *
    * @generated from field: int64 sequence = 6;
    */
@@ -77,7 +77,7 @@ export declare type ResourceEvent = Message<"rms.events.v1.ResourceEvent"> & {
   traceparent: string;
 
   /**
-   * The event envelope of the specification as UTF-8 JSON.
+   * The event envelope (docs/webhook-receivers.md) as UTF-8 JSON.
    *
    * @generated from field: bytes body = 10;
    */

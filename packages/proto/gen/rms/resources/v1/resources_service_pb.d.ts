@@ -498,7 +498,7 @@ export declare const ListResourcesResponseSchema: GenMessage<ListResourcesRespon
 /**
  * Resources of a workspace and environment. Single-item methods exist as batches only (similar to AIP-231, 233, 234,
  * 235): concurrent calls share one RPC and one SQL statement. Unlike the AIPs' batches, they are not atomic, because
- * the items belong to different callers. The results are in the order of the requests, each with a resource or an
+ * the items belong to different callers. The results are in the requests' order, each with a resource or an
  * error.
  *
  * @generated from service rms.resources.v1.ResourcesService

@@ -452,7 +452,7 @@ export declare const ReplayDeliveriesResponseSchema: GenMessage<ReplayDeliveries
  */
 export declare type Replay = Message<"rms.webhooks.v1.Replay"> & {
   /**
-   * "rpl_…"; the origin of the deliveries that it sends.
+   * "rpl_…"; the origin of its deliveries.
    *
    * @generated from field: string id = 1;
    */
@@ -1053,7 +1053,7 @@ export declare const DeliveryGroupingSchema: GenEnum<DeliveryGrouping>;
 export declare const DeliveriesService: GenService<{
   /**
    * Returns deliveries, newest first, each with its last attempt. A page may have fewer deliveries than page_size even
-   * if others follow, because the bytes of a page and the number of rows read for it are bounded.
+   * if others follow, because a page's bytes and the number of rows read for it are bounded.
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.ListDeliveries
    */
@@ -1082,7 +1082,7 @@ export declare const DeliveriesService: GenService<{
     output: typeof RedeliverDeliveryResponseSchema;
   },
   /**
-   * Ends a pending or retrying delivery with the status "canceled"; `conflict` if it has ended. An attempt that an
+   * Ends a pending or retrying delivery with the status "canceled"; `conflict` if it ended. An attempt that an
    * instance has already taken may still be made; it is recorded, and if it succeeds, the delivery is "delivered".
    *
    * @generated from rpc rms.webhooks.v1.DeliveriesService.CancelDelivery
@@ -1152,7 +1152,7 @@ export declare const DeliveriesService: GenService<{
     output: typeof CountDeliveriesResponseSchema;
   },
   /**
-   * Polls the deliveries of a workspace and environment. Returns the deliveries of events after a position of the feed,
+   * Polls a workspace's deliveries in an environment. Returns the deliveries of events after a feed position,
    * and the current state of known deliveries. The size is bounded; the response indicates whether deliveries may be
    * missing.
    *

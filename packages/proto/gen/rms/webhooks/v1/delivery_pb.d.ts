@@ -208,7 +208,7 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
   nextAttemptTime?: Timestamp | undefined;
 
   /**
-   * "event", "redelivery", the ID of the replay that sent it again, or "test" for a test delivery.
+   * "event", "redelivery", the replay's ID that sent it again, or "test" for a test delivery.
    *
    * @generated from field: string origin = 13;
    */
@@ -238,7 +238,7 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
   endReason: string;
 
   /**
-   * Time at which the delivery ended; unset: it has not ended.
+   * When the delivery ended; unset: it is not over.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 17;
    */
@@ -334,7 +334,7 @@ export enum DelayReason {
   RATE_LIMIT = 1,
 
   /**
-   * The circuit of the webhook is open.
+   * The webhook's circuit is open.
    *
    * @generated from enum value: DELAY_REASON_CIRCUIT_OPEN = 2;
    */

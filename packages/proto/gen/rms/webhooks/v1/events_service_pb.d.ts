@@ -251,7 +251,7 @@ export declare type EventProgress = Message<"rms.webhooks.v1.EventProgress"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time at which the event was read from the bus and stored; unset if not recorded.
+   * When the event was read from the bus and stored; unset if not recorded.
    *
    * @generated from field: google.protobuf.Timestamp store_time = 7;
    */
@@ -561,7 +561,7 @@ export declare const EventsService: GenService<{
     output: typeof ListEventsOfRequestResponseSchema;
   },
   /**
-   * Returns the events of a resource, including a deleted one, newest first, with their deliveries to webhooks.
+   * Returns a resource's events, including a deleted one, newest first, with their deliveries to webhooks.
    *
    * @generated from rpc rms.webhooks.v1.EventsService.ListEventsOfResource
    */

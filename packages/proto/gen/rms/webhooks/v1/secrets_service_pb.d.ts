@@ -61,7 +61,7 @@ export declare type SealedByKey = Message<"rms.webhooks.v1.SealedByKey"> & {
 export declare const SealedByKeySchema: GenMessage<SealedByKey>;
 
 /**
- * A webhook whose secret no configured key can decrypt.
+ * A webhook with a secret that no configured key can decrypt.
  *
  * @generated from message rms.webhooks.v1.UnreadableWebhook
  */

@@ -66,7 +66,7 @@ export declare type WebhookHealth = Message<"rms.webhooks.v1.WebhookHealth"> & {
   oldestPendingTime?: Timestamp | undefined;
 
   /**
-   * Why due deliveries wait until next_attempt_time; unspecified: none is due, or they are about to be attempted.
+   * Why due deliveries are held until next_attempt_time; unspecified: none is due, or they are about to be attempted.
    *
    * @generated from field: rms.webhooks.v1.DelayReason delay_reason = 8;
    */
@@ -127,7 +127,7 @@ export declare type HealthWindow = Message<"rms.webhooks.v1.HealthWindow"> & {
   delivered: bigint;
 
   /**
-   * Attempts that failed and will be retried, or whose deliveries were canceled meanwhile.
+   * Attempts that failed and will be retried, or belong to deliveries that were canceled since then.
    *
    * @generated from field: int64 retried = 3;
    */

@@ -51,7 +51,7 @@ export declare type RetryPolicy = Message<"rms.webhooks.v1.RetryPolicy"> & {
 export declare const RetryPolicySchema: GenMessage<RetryPolicy>;
 
 /**
- * Limits of the attempts at the endpoint of a webhook, for all instances together. Webhooks contain both fields. In
+ * Limits of the attempts at a webhook's endpoint, for all instances together. Webhooks contain both fields. In
  * requests, unset fields keep their value.
  *
  * @generated from message rms.webhooks.v1.RateLimit
@@ -79,7 +79,7 @@ export declare type RateLimit = Message<"rms.webhooks.v1.RateLimit"> & {
 export declare const RateLimitSchema: GenMessage<RateLimit>;
 
 /**
- * A subscription of a URL to events. Only responses that create a secret contain it.
+ * A URL's subscription to events. Only responses that create a secret contain it.
  *
  * @generated from message rms.webhooks.v1.Webhook
  */
@@ -148,7 +148,7 @@ export declare type Webhook = Message<"rms.webhooks.v1.Webhook"> & {
   ordered: boolean;
 
   /**
-   * Time until which deliveries are also signed with the previous secret; unset: only the current secret signs.
+   * End of signing with the previous secret as well; unset: only the current secret signs.
    *
    * @generated from field: google.protobuf.Timestamp previous_secret_expire_time = 12;
    */

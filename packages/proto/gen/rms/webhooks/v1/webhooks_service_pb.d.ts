@@ -47,7 +47,7 @@ export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhoo
   idempotencyKey: string;
 
   /**
-   * Webhooks that the plan of the workspace allows; 0: no limit. Unset: the settings of the installation.
+   * Webhooks that the workspace's plan allows; 0: no limit. Unset: the installation's settings.
    *
    * @generated from field: optional int64 max_webhooks = 6;
    */
@@ -629,7 +629,7 @@ export declare const BatchGetWebhookHealthRequestSchema: GenMessage<BatchGetWebh
  */
 export declare type BatchGetWebhookHealthResponse = Message<"rms.webhooks.v1.BatchGetWebhookHealthResponse"> & {
   /**
-   * In the order of the IDs.
+   * In ID order.
    *
    * @generated from field: repeated rms.webhooks.v1.WebhookHealth healths = 1;
    */
@@ -689,7 +689,7 @@ export declare const WebhooksService: GenService<{
     output: typeof DeleteWebhookResponseSchema;
   },
   /**
-   * Creates a new secret, with which later deliveries are signed.
+   * Creates a new secret that signs later deliveries.
    *
    * @generated from rpc rms.webhooks.v1.WebhooksService.RotateSecret
    */

@@ -99,7 +99,7 @@ export declare const DeleteContentsResponseSchema: GenMessage<DeleteContentsResp
  */
 export declare const WorkspaceDeletionService: GenService<{
   /**
-   * Counts the objects that prevent the deletion of a workspace as empty.
+   * Counts the objects that prevent a workspace's deletion as empty.
    *
    * @generated from rpc rms.webhooks.v1.WorkspaceDeletionService.CountContents
    */

@@ -12,7 +12,7 @@ import { Time } from '../../ui/time.tsx';
 import { useAccountChange } from './account-change.ts';
 import { ProofField, proofFields, proofOf } from './proof-field.tsx';
 
-/** Card with the linked identities. Hidden if there is none. */
+/** Card with the linked identities. Hidden without any. */
 export function IdentitiesCard() {
   const { data, error } = useQuery({
     queryKey: ['account', 'identities'],

@@ -12,7 +12,7 @@ interface LinkTarget {
   readonly confirmed: boolean;
 }
 
-/** Page on which an alert recipient confirms the address. Requires a click, because email scanners open links. */
+/** Page where an alert recipient confirms the address. Requires a click, because email scanners open links. */
 export function AlertRecipientPage() {
   const [token] = useState(linkToken);
   const target = useQuery({

@@ -34,7 +34,7 @@ type DelayReason = NonNullable<Delivery['delay_reason']>;
 
 const delays: Readonly<Record<DelayReason, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
 
-/** Formats the reason of a delay: "because of the rate limit of the webhook". */
+/** Formats a delay's reason: "because of the rate limit of the webhook". */
 export function delayText(reason: DelayReason): string {
   return `because of the ${delays[reason]} of the webhook`;
 }

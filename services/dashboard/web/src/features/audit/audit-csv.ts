@@ -19,7 +19,7 @@ export function auditCsv(entries: readonly AuditEntry[], nameOf: (actor: string)
   return [headings, ...lines, ''].join('\r\n');
 }
 
-/** Quotes a value. A leading quote keeps spreadsheets from reading a value of a third party as a formula. */
+/** Quotes a value. A leading quote keeps spreadsheets from reading a third party's value as a formula. */
 function cell(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return `"${text.replaceAll('"', '""')}"`;

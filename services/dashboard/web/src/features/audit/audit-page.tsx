@@ -94,7 +94,7 @@ export function AuditPage() {
   );
 }
 
-/** Options of the actors: the members, and the actor of the URL if it is not a member. */
+/** Options of the actors: the members, and the URL's actor if it is not a member. */
 function actorOptions(emails: ReadonlyMap<string, string>, selected = ''): [value: string, text: string][] {
   const unknown: [string, string][] = selected !== '' && !emails.has(selected) ? [[selected, selected]] : [];
   return [['', 'Any user, key or operator'], ...unknown, ...emails];

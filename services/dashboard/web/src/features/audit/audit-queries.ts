@@ -8,7 +8,7 @@ export interface AuditEntry {
   readonly time: string | null;
   readonly environment: string | null;
   readonly actor: string;
-  /** Name at the time of the entry, as `target_name`. */
+  /** Name when the action happened, as `target_name`. */
   readonly actor_name: string | null;
   readonly address: string | null;
   readonly request_id: string | null;
@@ -32,7 +32,7 @@ interface AuditPage {
   readonly next: string | null;
 }
 
-/** Returns what an entry changed. Entries of earlier releases have no changes. */
+/** Returns an entry's changes. Entries of earlier releases have no changes. */
 export function changesOf({ changes_json: json }: Pick<AuditEntry, 'changes_json'>): readonly FieldChange[] {
   return JSON.parse(json) as readonly FieldChange[];
 }
@@ -55,7 +55,7 @@ export async function readForExport(
   return { entries, more: cursor !== null };
 }
 
-/** Queries a page of the audit log, newest first. */
+/** Queries an audit log page, newest first. */
 export function useAuditEntries(search: AuditFilter): UseQueryResult<AuditPage> {
   return useTenantQuery('/audit', { search });
 }

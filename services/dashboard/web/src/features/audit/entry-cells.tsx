@@ -7,7 +7,7 @@ import { type AuditEntry, changesOf } from './audit-queries.ts';
 /** Changes of an entry that are shown without a click. */
 const shownChanges = 5;
 
-/** Action, and the environment of the change. */
+/** Action, and the change's environment. */
 export function ActionCell({ entry }: { readonly entry: AuditEntry }) {
   return (
     <span>

@@ -5,7 +5,7 @@ export type DeliveryFilter = Partial<
   Record<'webhook' | 'status' | 'type' | 'request' | 'resource' | 'event' | 'test' | 'since' | 'until', string>
 >;
 
-/** Returns whether a delivery matches the filters of the list. */
+/** Returns whether a delivery matches the list's filters. */
 export function matchesFilter(delivery: Delivery, filter: DeliveryFilter): boolean {
   const { since, until } = filter;
   const atMs = Date.parse(delivery.created_at);

@@ -16,7 +16,7 @@ const testOptions: readonly (readonly [string, string])[] = [
 /** Search parameters of the page. `live` is "1" if the list is updated automatically. */
 type Search = DeliveryFilter & { readonly live?: string; readonly cursor?: string };
 
-/** Card with the filters of the list and the switch of the live tail. */
+/** Card with the list's filters and the live tail's switch. */
 export function DeliveryFilters({
   of: search,
   urls,

@@ -142,7 +142,7 @@ export function DeliveryPage() {
   );
 }
 
-/** Note that names the attempts between two numbers, which are no longer stored. */
+/** Note that identifies the attempts between two numbers, which are no longer stored. */
 function MissingAttempts({ after, before }: { readonly after: number; readonly before: number }) {
   const count = before - after - 1;
   if (count <= 0) return null;

@@ -29,12 +29,12 @@ export function useDeliveries(
   return useTenantQuery('/deliveries', { search, everyMs });
 }
 
-/** Queries a delivery with its attempts. Polls until the delivery has ended. */
+/** Queries a delivery with its attempts. Polls until the delivery ends. */
 export function useDelivery(id: string): UseQueryResult<FullDelivery> {
   return useTenantObject<FullDelivery>(`/deliveries/${id}`, { everyMs: deliveryPollMs });
 }
 
-/** Queries the progress of a replay. Polls until the replay has ended. */
+/** Queries a replay's progress. Polls until the replay ends. */
 export function useReplay(id: string): UseQueryResult<Replay> {
   return useTenantObject<Replay>(`/replays/${id}`, { everyMs: replayPollMs });
 }

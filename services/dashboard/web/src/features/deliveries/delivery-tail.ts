@@ -65,7 +65,7 @@ export function useDeliveryTail(enabled: boolean): { readonly isOpen: boolean; r
         reconnectTimer = setTimeout(openOrClose, reconnectDelayMs);
       });
     };
-    /** After the end of the session or the role: continues if the user has signed in again in another tab. */
+    /** After the session or the role ends: continues if the user has signed in again in another tab. */
     const reconnect = async () => {
       try {
         await renewSession();

@@ -51,7 +51,7 @@ export function expiryOf({ expires_at: expires, ends_at: rolled }: Pick<KeyDocum
   return ends[0] ?? null;
 }
 
-/** Returns the time of the last recorded use. null: none. */
+/** Returns the last recorded use's time. null: none. */
 export function lastUseOf({ uses }: KeyDocument): string | null {
   return uses[0]?.last_used_at ?? null;
 }

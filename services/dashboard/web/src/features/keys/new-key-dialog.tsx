@@ -85,7 +85,9 @@ export function NewKeyDialog({
               value={value}
               label={value}
               hint={
-                mayCreate[value] ? hint : `${hint}. Requires the role ${leastRoleFor(value === 'admin' ? 'keys:admin' : 'keys:write')}.`
+                mayCreate[value]
+                  ? hint
+                  : `${hint}. Requires the role ${leastRoleFor(value === 'admin' ? 'keys:admin' : 'keys:write')}.`
               }
               disabled={!mayCreate[value]}
               checked={scope === value}

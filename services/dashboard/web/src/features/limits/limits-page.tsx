@@ -10,7 +10,7 @@ import { useLimits } from '../rules/limits-queries.ts';
 import { Quota } from '../usage/quota.tsx';
 import { useUsage } from '../usage/usage-queries.ts';
 
-/** Page with the limits of the workspace and its keys. */
+/** Page with the workspace's limits and its keys. */
 export function LimitsPage() {
   const { data, error } = useLimits();
   const usage = useUsage();

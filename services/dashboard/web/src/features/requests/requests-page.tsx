@@ -13,7 +13,7 @@ import { useRequest } from './request-queries.ts';
 
 const from = '/w/$workspace/$environment/requests';
 
-/** Page with the timeline of a request. */
+/** Page with a request's timeline. */
 export function RequestsPage() {
   const { id } = useSearch({ from });
   const navigate = useNavigate({ from });

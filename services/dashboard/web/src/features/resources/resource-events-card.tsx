@@ -12,7 +12,7 @@ import { useMemberEmails } from '../team/member-queries.ts';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
 import { useResourceEvents } from './resource-queries.ts';
 
-/** Card with the events of a resource and their deliveries. Also works for deleted resources. */
+/** Card with a resource's events and their deliveries. Also works for deleted resources. */
 export function ResourceEventsCard({ id }: { readonly id: string }) {
   const { cursor } = useSearch({ from: '/w/$workspace/$environment/resources/$id' });
   const { data, error } = useResourceEvents(id, cursor);

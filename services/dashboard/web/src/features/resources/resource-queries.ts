@@ -32,7 +32,7 @@ export function useResourceTotal(everyMs: number): UseQueryResult<{ readonly tot
   return useTenantQuery('/resources', { everyMs });
 }
 
-/** Queries a page of a resource's events, newest first. */
+/** Queries a page with a resource's events, newest first. */
 export function useResourceEvents(id: string, cursor: string | undefined): UseQueryResult<ResourceEventList> {
   return useTenantQuery(`/resources/${id}/events`, { search: { cursor } });
 }

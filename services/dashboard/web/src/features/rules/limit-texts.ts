@@ -30,7 +30,7 @@ export function maximumText(most: number): string {
   return most === 0 ? 'no limit' : `at most ${most.toLocaleString()}`;
 }
 
-/** Hint for the URL of a webhook. */
+/** Hint for a webhook's URL. */
 export function webhookUrlHint(limits: Limits<'webhook_urls'>): string {
   const response = 'It must respond with status 200 within 10 seconds.';
   if (!limits) return response;
@@ -117,7 +117,7 @@ export function unknownRequestText(limits: Limits<'request_log' | 'request_log_d
   return `It was sent to the other environment, had no valid key of this workspace, ${read}or is older than ${age}.`;
 }
 
-/** Time ranges within the retention of the delivery log, as options with a number of seconds. */
+/** Time ranges within the delivery log's retention, as options with a number of seconds. */
 export function logRanges(limits: Limits<'delivery_log_days'>): [seconds: string, text: string][] {
   const days = limits?.delivery_log_days ?? 7;
   const ranges: [number, string][] = [

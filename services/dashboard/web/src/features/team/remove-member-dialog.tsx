@@ -6,7 +6,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Choice } from '../../ui/field.tsx';
 import { ErrorNote, Loading } from '../../ui/notes.tsx';
 
-/** Confirms the removal of a member. Shows the keys that the member created, and offers to revoke them. */
+/** Confirms a member's removal. Shows the keys that the member created, and offers to revoke them. */
 export function RemoveMemberDialog({
   member,
   isSelf,

@@ -1,12 +1,12 @@
 import type { SpanName } from '../../../../src/documents/usage.ts';
 
 /**
- * Formats the time of a point of a chart.
+ * Formats a chart point's time.
  *
  * - hour: a minute, in local time
- * - day: an hour of UTC, in local time. It begins at half past where the local time does. The name of the time zone
+ * - day: an hour of UTC, in local time. It begins at half past where the local time does. The time zone's name
  *   distinguishes the two equal hours at the end of summer time.
- * - month: a day of UTC. In local time, it would have the name of the day before in the west.
+ * - month: a day of UTC. In local time, it would have the day's name before in the west.
  *
  * @param timeZone undefined: the time zone of the browser
  */

@@ -8,7 +8,7 @@ export interface Rate {
   readonly of: string;
 }
 
-/** Number at which the server stops counting unfinished deliveries. */
+/** Number where the server stops counting unfinished deliveries. */
 const maxUnfinished = 10_000;
 
 const count = (value: number) => Math.round(value).toLocaleString();

@@ -3,7 +3,7 @@ import { fieldError } from '../../api/client.ts';
 import { countText } from '../../ui/count.ts';
 import { TextField } from '../../ui/field.tsx';
 
-/** Fields of the API whose errors {@link RateLimitFields} shows. */
+/** API fields with errors that {@link RateLimitFields} shows. */
 export const rateLimitFields = ['rate_limit.max_concurrency', 'rate_limit.requests_per_second'] as const;
 
 /** Inputs for the rate limit of a webhook. {@link rateLimitOf} reads them. */

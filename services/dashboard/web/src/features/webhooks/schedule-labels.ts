@@ -1,4 +1,4 @@
-/** A point of the schedule with its text. */
+/** A schedule point with its text. */
 export interface Point {
   /** Pixels from the left. */
   readonly x: number;
@@ -7,13 +7,13 @@ export interface Point {
 
 export type Side = 'above' | 'below';
 
-/** Upper bound of the width of a character of the labels, in pixels. */
+/** Upper bound for a label character's width, in pixels. */
 const characterWidth = 6.2;
 /** Minimum distance between labels on the same side, in pixels. */
 const gap = 6;
 
 /**
- * Chooses a side for each label, so that no label covers another one. undefined: there is no space for the label. The
+ * Chooses a side per label, so that no label covers another one. undefined: there is no space for the label. The
  * first and the last label are always shown; they extend to the inside. The other labels are centered.
  */
 export function placeLabels(points: readonly Point[], width: number): (Side | undefined)[] {

@@ -6,7 +6,7 @@ import { Note } from '../../ui/notes.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { verificationCode } from './verification-code.ts';
 
-/** Dialog that shows the secret of a webhook, once, with verification code. */
+/** Dialog that shows a webhook's secret, once, with verification code. */
 export function ShowSecretDialog({
   created,
   onClose,

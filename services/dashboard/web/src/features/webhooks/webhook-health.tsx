@@ -103,7 +103,7 @@ export function PendingFail({ id }: { readonly id: string }) {
   return <p>{countText(data.unfinished, 'pending delivery fails', many)} immediately.</p>;
 }
 
-/** States when the next attempt follows, if deliveries wait because of the rate limit. */
+/** States when the next attempt follows, if deliveries are held because of the rate limit. */
 function RateLimitText({ of }: { readonly of: WebhookHealthDocument }) {
   if (of.delay_reason !== 'rate_limit') return null;
   return (

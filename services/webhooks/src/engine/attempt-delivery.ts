@@ -1,16 +1,16 @@
 import { abortableDelay } from '@rms/async';
-import type { EndpointHealth } from '../endpoint-health.ts';
-import type { Recorder } from '../record/recorder.ts';
-import type { Outcome } from '../schedule/endpoint.ts';
-import { limits } from '../schedule/limits.ts';
-import type { AttemptResult } from './attempt.ts';
-import type { AttemptReporter } from './attempt-reporter.ts';
-import { traceAttempt } from './attempt-span.ts';
-import type { EndpointAgents } from './endpoint-agents.ts';
-import { type DeliveryJob, startWithinMs } from './job.ts';
-import { NoConnectionError, send } from './send.ts';
-import { healthOf, settle } from './settle.ts';
-import type { Signers } from './signers.ts';
+import type { AttemptResult } from './attempt/attempt.ts';
+import type { AttemptReporter } from './attempt/attempt-reporter.ts';
+import { traceAttempt } from './attempt/attempt-span.ts';
+import type { EndpointAgents } from './attempt/endpoint-agents.ts';
+import { type DeliveryJob, startWithinMs } from './attempt/job.ts';
+import { NoConnectionError, send } from './attempt/send.ts';
+import { healthOf, settle } from './attempt/settle.ts';
+import type { Signers } from './attempt/signers.ts';
+import type { EndpointHealth } from './endpoint-health.ts';
+import type { Recorder } from './record/recorder.ts';
+import type { Outcome } from './schedule/endpoint.ts';
+import { limits } from './schedule/limits.ts';
 
 export interface AttemptParts {
   readonly agents: EndpointAgents;
