@@ -5,7 +5,7 @@ import type { OpenFeed } from './clients.ts';
 const pollMs = 1_000;
 
 /**
- * Returns the next event's type that is added to a feed; undefined if the signal aborts before.
+ * Returns the type of the event that a feed gets next; undefined if the signal aborts before.
  * Polls, and continues after errors, because the result is only a hint.
  */
 export async function firstEventType(

@@ -36,7 +36,7 @@ export function auditScene(the: () => TestAccounts) {
     secrets.add(token ?? '');
     return { id: invitation?.id ?? '', token: token ?? '' };
   };
-  /** Returns the email's token to an address. */
+  /** Returns the token in the email to an address. */
   const tokenTo = async (email: string) => {
     const sent = (await the().takeEmails()).find(({ to }) => to === email)?.content.value;
     if (!sent || !('token' in sent)) throw new Error('no link');

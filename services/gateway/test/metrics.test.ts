@@ -12,7 +12,7 @@ describe('The metrics of the gateway', () => {
   afterAll(() => api.stop());
 
   const scrape = async () => (await fetch(`http://${address}/metrics`)).text();
-  /** Returns the first series' value that contains all parts. */
+  /** Returns the value in the first series that contains all parts. */
   const value = (text: string, ...parts: string[]) =>
     Number(
       text

@@ -170,7 +170,7 @@ export async function listAudit(db: Queryable, filter: AuditFilter): Promise<Aud
   }));
 }
 
-/** Returns the last entry's ID that {@link listAudit} reads; undefined if it reads all entries. */
+/** Returns the last ID that {@link listAudit} reads; undefined if it reads all entries. */
 export async function lastAuditRead(
   db: Queryable,
   { workspaceId, targetId, targetIds = [], requestId = '', start }: AuditFilter,

@@ -71,7 +71,7 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
  * Keeps a pool's sessions on the current primary. After a failover, the old primary may stay up and keep its
  * sessions, with stale reads and failing writes.
  *
- * - A session reads the state of its server once, before its first use. A session without effective settings is
+ * - A session reads the state of its server once, before its first use. A session with ineffective settings is
  *   rejected. If another session is on a later timeline of the same cluster, the new session is rejected. If the new
  *   session is on a later timeline or in another cluster, the other sessions are closed.
  * - A session is closed when its server reports that it became read-only. The report costs no statement: PostgreSQL

@@ -69,7 +69,7 @@ export const noDeliveries: DeliverySums = {
   latencies: noLatencies(),
 };
 
-/** Returns the UTC period's start that contains `atMs`, shifted by `ahead` periods. */
+/** Returns when the UTC period that contains `atMs` starts, shifted by `ahead` periods. */
 export function startOf(period: Period, atMs: number, ahead = 0): number {
   const at = new Date(atMs);
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];

@@ -57,7 +57,7 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
   };
 }
 
-/** Stores a token's hash that confirms the change. Returns false if another user has the address. */
+/** Stores the hash of the confirming token. Returns false if another user has the address. */
 async function insertEmailChange(
   tx: Queryable,
   tokenHash: Buffer,

@@ -14,7 +14,7 @@ describe("Changing one's own email address", () => {
     accounts.users.requestEmailChange({ id: account.id, email, proof }, as(account));
   const confirm = (token: string) => accounts.users.confirmEmailChange({ token }, from('192.0.2.8'));
   /**
-   * Returns the email's token queued for `email`. The only other queued email must be the notice to the current
+   * Returns the token in the email queued for `email`. The only other queued email must be the notice to the current
    * address.
    */
   const tokenEmailedTo = async (email: string) => {

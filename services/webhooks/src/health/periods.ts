@@ -7,7 +7,7 @@ export const periods = {
 export type PeriodName = keyof typeof periods;
 export const periodNames = Object.keys(periods) as readonly PeriodName[];
 
-/** Returns the period's start that contains `atMs`. */
+/** Returns when the period that contains `atMs` starts. */
 export function periodStartMs(name: PeriodName, atMs: number): number {
   return atMs - (atMs % periods[name].lengthMs);
 }

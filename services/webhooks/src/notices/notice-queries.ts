@@ -25,7 +25,7 @@ export function noticeOf({ workspaceId, environment, id }: Tenant & { id: string
 }
 
 /**
- * Stores a notice for the relay, in the change's transaction that it reports. That transaction must already hold
+ * Stores a notice for the relay, in the reported change's transaction. That transaction must already hold
  * the webhook's row lock, so that sequences of a webhook's notices have the order of its changes.
  */
 export async function insertNotice(tx: Queryable, notice: Notice): Promise<void> {

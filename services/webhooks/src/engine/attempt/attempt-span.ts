@@ -14,7 +14,7 @@ import type { AttemptResult } from './attempt.ts';
 import type { DeliveryJob } from './job.ts';
 
 /**
- * Runs an attempt in a span that belongs to the request's trace that caused the event.
+ * Runs an attempt in a span that belongs to the trace of the event's request.
  * @param attempt receives the trace context of the outgoing call
  */
 export async function traceAttempt(

@@ -62,7 +62,7 @@ function statusAt(text: string, position: number): number {
   return Number(/^HTTP\/\d\.\d (\d{3})(?!\d)/.exec(statusLine)?.[1] ?? 0);
 }
 
-/** Returns the head's end that starts at a position, and the position after the empty line. */
+/** Returns where the head that starts at a position ends, and the position after the empty line. */
 function endOfHead(text: string, start: number): { end: number; next: number } {
   const emptyLine = /\r?\n\r?\n/g;
   emptyLine.lastIndex = start;

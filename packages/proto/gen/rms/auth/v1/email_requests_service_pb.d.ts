@@ -350,7 +350,7 @@ export declare type DeleteEmailRequestsResponse = Message<"rms.auth.v1.DeleteEma
 export declare const DeleteEmailRequestsResponseSchema: GenMessage<DeleteEmailRequestsResponse>;
 
 /**
- * Emails to send, fetched by the service that sends email. A request is stored in the event's transaction that
+ * Emails to send, fetched by the service that sends email. A request is stored in the transaction of the event that
  * causes it, with its token encrypted, until it is deleted. It is delivered at least once and may be leased again after
  * its lease expires; its ID is the deduplication key.
  *

@@ -88,7 +88,7 @@ export const DeleteEmailRequestsResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_email_requests_service, 8);
 
 /**
- * Emails to send, fetched by the service that sends email. A request is stored in the event's transaction that
+ * Emails to send, fetched by the service that sends email. A request is stored in the transaction of the event that
  * causes it, with its token encrypted, until it is deleted. It is delivered at least once and may be leased again after
  * its lease expires; its ID is the deduplication key.
  *

@@ -208,7 +208,7 @@ export declare type Delivery = Message<"rms.webhooks.v1.Delivery"> & {
   nextAttemptTime?: Timestamp | undefined;
 
   /**
-   * "event", "redelivery", the replay's ID that sent it again, or "test" for a test delivery.
+   * "event", "redelivery", the ID of the replay that sent it again, or "test" for a test delivery.
    *
    * @generated from field: string origin = 13;
    */
