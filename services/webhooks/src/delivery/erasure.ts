@@ -12,7 +12,7 @@ const resourcesPerRun = 500;
 /**
  * Creates the task that erases the event bodies of deleted resources. Workspaces take turns, so that one with many
  * deleted resources does not delay the others. An event keeps its body while it is in use (see
- * migrations/0020-events-in-use.sql); a resource whose erasure fails does not affect the others.
+ * `webhooks.in_use()`); a resource whose erasure fails does not affect the others.
  */
 export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) => Promise<void> {
   let lastEventId = '';
