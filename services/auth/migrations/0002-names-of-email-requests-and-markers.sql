@@ -37,7 +37,8 @@ declare
 begin
   for privilege in
     select format('grant %s on %s to %s', a.privilege_type, alias, a.grantee::regrole)
-      from (values ('auth.email_requests'::regclass, 'auth.mail_requests'), ('auth.pending_markers'::regclass, 'auth.pending_marks')) as t (relation, alias)
+      from (values ('auth.email_requests'::regclass, 'auth.mail_requests'),
+                   ('auth.pending_markers'::regclass, 'auth.pending_marks')) as t (relation, alias)
       join pg_class on oid = relation, aclexplode(relacl) as a
      where a.grantee not in (0, relowner)
   loop
