@@ -89,10 +89,10 @@ export async function migrate(
     if (rolePrefix !== undefined) await ensureRoles(client, rolePrefix);
     const schemas: Schema[] = [];
     for (const migration of migrations) schemas.push(await readSchema(client, migration));
-    for (const schema of schemas) {
-      results.push(await migrateSchema(client, schema, lockTries));
-      const { migration } = schema;
-      if (rolePrefix !== undefined) await applyGrants(client, rolePrefix, migration.schema, migration.grants);
+    for (const state of schemas) {
+      results.push(await migrateSchema(client, state, lockTries));
+      const { schema, grants } = state.migration;
+      if (rolePrefix !== undefined) await applyGrants(client, rolePrefix, schema, grants);
     }
     return results;
   } finally {
@@ -142,11 +142,14 @@ interface Schema {
   readonly migration: Migration;
   readonly files: readonly File[];
   /** Checksums of the files that have run, by name. */
-  readonly done: Map<string, string>;
+  readonly done: ReadonlyMap<string, string>;
+  /** Files that the first file replaces; undefined: none. */
   readonly replaced: Replaced | undefined;
+  /** First file, if the replaced files ran, so that it is recorded without running. */
+  readonly adopted: File | undefined;
 }
 
-/** Files of earlier versions that the first file of a folder replaces. */
+/** Files of earlier versions that one file replaces. */
 interface Replaced {
   /** Last commit that has the files. */
   readonly commit: string;
@@ -154,7 +157,7 @@ interface Replaced {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Reads a schema's files and the names of those that have run. Throws if only some of the replaced files have run. */
+/** Reads a schema's files and which of them ran. Throws if only some of the replaced files ran. */
 async function readSchema(client: PoolClient, migration: Migration): Promise<Schema> {
   const { schema, directory } = migration;
   const files = await readMigrations(directory);
@@ -169,34 +172,30 @@ async function readSchema(client: PoolClient, migration: Migration): Promise<Sch
   );
   const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
   const [first] = files;
-  if (first && replaced && done.size > 0 && !done.has(first.name)) {
-    const missing = [...replaced.files].filter(([name, checksum]) => done.get(name) !== checksum).map(([name]) => name);
-    if (missing.length > 0) {
+  const adopted = replaced && first && done.size > 0 && !done.has(first.name) ? first : undefined;
+  if (replaced && adopted) {
+    const wrong = [...replaced.files].filter(([name, checksum]) => done.get(name) !== checksum).map(([name]) => name);
+    const count = replaced.files.size;
+    if (wrong.length > 0) {
       throw new Error(
-        `schema ${schema} has only ${replaced.files.size - missing.length} of the ${replaced.files.size} migrations that ` +
-          `${first.name} replaces (missing or changed: ${missing[0]}${missing.length > 1 ? ', …' : ''}); run the ` +
-          `migration of commit ${replaced.commit} first, then this one. No schema was changed`,
+        `schema ${schema} has only ${count - wrong.length} of the ${count} migrations that ${adopted.name} replaces ` +
+          `(missing or changed: ${wrong[0]}${wrong.length > 1 ? ', …' : ''}); run the migration of commit ` +
+          `${replaced.commit} first, then this one. No schema was changed`,
       );
     }
   }
-  return { migration, files, done, replaced };
+  return { migration, files, done, replaced, adopted };
 }
 
-async function migrateSchema(
-  client: PoolClient,
-  { migration: { schema }, files, done, replaced }: Schema,
-  lockTries: number,
-): Promise<MigrationResult> {
-  const [first] = files;
-  if (first && replaced && done.size > 0 && !done.has(first.name)) {
-    await record(client, schema, first);
-    done.set(first.name, first.checksum);
+async function migrateSchema(client: PoolClient, state: Schema, lockTries: number): Promise<MigrationResult> {
+  const { files, replaced, adopted } = state;
+  const { schema } = state.migration;
+  const done = new Map(state.done);
+  if (adopted) {
+    await record(client, schema, adopted);
+    done.set(adopted.name, adopted.checksum);
   }
-  const newest =
-    [...done.keys()]
-      .filter((name) => !replaced?.files.has(name))
-      .sort()
-      .at(-1) ?? '';
+  const newest = [...done.keys()].reduce((max, name) => (name > max && !replaced?.files.has(name) ? name : max), '');
   const applied: string[] = [];
   for (const { name, sql, checksum } of files) {
     const known = done.get(name);
