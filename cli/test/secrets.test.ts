@@ -96,7 +96,7 @@ describe('rms secrets rotate', () => {
     invitations.close();
     // Alerts queues the email, then auth deletes its request.
     const rowsOf = async (table: string) => (await database.pool.query(`select from ${table}`)).rowCount;
-    const queued = async () => (await rowsOf('alerts.mails')) === 1 && (await rowsOf('auth.mail_requests')) === 0;
+    const queued = async () => (await rowsOf('alerts.emails')) === 1 && (await rowsOf('auth.email_requests')) === 0;
     await waitUntil(queued, { what: 'the email to be queued' });
   };
   const createOne = async () => {

@@ -42,7 +42,7 @@ export const allowed: readonly Allowed[] = [
   },
   {
     source: 'services/auth/src/key/marker-queries.ts',
-    text: 'from auth.pending_marks where workspace_id = $1',
+    text: 'from auth.pending_markers where workspace_id = $1',
     reason: 'an operator deletes a workspace; a pending marker exists for milliseconds while Redis responds',
   },
   {

@@ -91,12 +91,12 @@ const special: Readonly<Record<string, string>> = {
   'alerts.incidents.state': `case when g % 100 = 0 then 'open' else 'recovered' end`,
   'alerts.incidents.closed_at': `case when g % 100 = 0 then null else now() - g * interval '5 minutes' end`,
   'auth.keys.scope': `'read'`,
-  'auth.mail_requests.leased_until': `'-infinity'`,
+  'auth.email_requests.leased_until': `'-infinity'`,
   'alerts.outside_recipients.asked_at': `now() - g * interval '1 second'`,
   'auth.request_counts.workspace_id': tenant('g - 1'),
   'auth.plans.name': `'plan_' || g`,
   'auth.workspaces.id': tenant('g - 1'),
-  'alerts.watches.workspace_id': tenant('g - 1'),
+  'alerts.evaluations.workspace_id': tenant('g - 1'),
   'alerts.rules.workspace_id': tenant('g - 1'),
   'resources.resource_counts.workspace_id': tenant('g / 30'),
   'resources.resource_counts.status': `'status_' || g % 30`,
@@ -216,7 +216,7 @@ const idPrefixes: Readonly<Record<string, string>> = {
   'auth.keys': 'key',
   'auth.users': 'usr',
   'auth.invitations': 'inv',
-  'auth.mail_requests': 'mlr',
+  'auth.email_requests': 'mlr',
   'audit.entries': 'aud',
   'resources.resources': 'res',
   'webhooks.webhooks': 'wh',
@@ -224,7 +224,7 @@ const idPrefixes: Readonly<Record<string, string>> = {
   'webhooks.replays': 'rpl',
   'alerts.incidents': 'inc',
   'alerts.notifications': 'ntf',
-  'alerts.mails': 'mail',
+  'alerts.emails': 'mail',
 };
 
 function prefixOf(column: string, table: string): string {

@@ -10,7 +10,7 @@ import { isLaterThan } from './impossible-times.ts';
  * immediately.
  */
 export function dueInTurns(
-  table: 'alerts.notifications' | 'alerts.mails',
+  table: 'alerts.notifications' | 'alerts.emails',
   { condition = 'true', longestWaitMs }: { readonly condition?: string; readonly longestWaitMs: number },
 ): string {
   const isDue = 'due_at <= now()';

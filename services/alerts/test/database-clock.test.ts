@@ -2,7 +2,7 @@ import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { countAcrossJump, movableClock, testDatabase } from '@rms/testkit';
 import { leaseEmails, queueEmails, retryEmail } from '../src/email/email-queries.ts';
-import { setDue, takeDue, watchSoon } from '../src/evaluate/watch-queries.ts';
+import { evaluateSoon, setDue, takeDue } from '../src/evaluate/evaluation-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import type { IncidentNotice } from '../src/incident/incident-queries.ts';
 import { migrations } from '../src/migrations.ts';
@@ -110,7 +110,7 @@ describe('Waits that began while the clock of PostgreSQL was a day ahead', () =>
 
   test('tenants are evaluated after the correction, and tenants without anything to evaluate are not', async () => {
     const { pool } = database;
-    await watchSoon(pool, [tenant, { ...tenant, environment: 'sandbox' }], 0);
+    await evaluateSoon(pool, [tenant, { ...tenant, environment: 'sandbox' }], 0);
     await setDue(pool, { ...tenant, environment: 'sandbox' }, undefined);
     await setAhead(dayMs);
     await setDue(pool, tenant, 60_000);

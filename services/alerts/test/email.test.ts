@@ -32,14 +32,14 @@ async function start(options: StartOptions) {
   const tenant = newTenant();
   service.auth.addWorkspace(tenant.workspaceId, 'Acme', 'owner@example.com');
   const rows = async () =>
-    (await service.database.pool.query('select state, attempts, last_error, content from alerts.mails')).rows;
+    (await service.database.pool.query('select state, attempts, last_error, content from alerts.emails')).rows;
   return {
     ...service,
     tenant,
     send: () => service.alerts.testRule({ ...tenant, kind }),
     rows,
     /** Makes all queued emails due, as if their delay had passed. */
-    makeDue: () => service.database.pool.query(`update alerts.mails set due_at = now() where state = 'queued'`),
+    makeDue: () => service.database.pool.query(`update alerts.emails set due_at = now() where state = 'queued'`),
     inState: (state: string) =>
       waitUntil(async () => (await rows()).find((row) => row.state === state), { what: `an email in state ${state}` }),
   };
@@ -190,14 +190,14 @@ describe('Email over SMTP', () => {
     smtp.behave({});
     const service = await started({ smtpUrl: smtp.url, given: database });
     // The email stays leased until the lease expires.
-    const { rows } = await database.pool.query('select state, due_at > now() as leased from alerts.mails');
+    const { rows } = await database.pool.query('select state, due_at > now() as leased from alerts.emails');
     expect(rows).toEqual([{ state: 'queued', leased: true }]);
-    await database.pool.query('update alerts.mails set due_at = now()');
+    await database.pool.query('update alerts.emails set due_at = now()');
     const emails = await smtp.received(2);
     const messageIds = emails.map(({ raw }) => /^Message-ID: (.*)$/im.exec(raw)?.[1]);
     expect(messageIds).toEqual([`<${id}@example.com>`, `<${id}@example.com>`]);
     await waitUntil(
-      async () => (await database.pool.query(`select from alerts.mails where state = 'sent'`)).rowCount === 1,
+      async () => (await database.pool.query(`select from alerts.emails where state = 'sent'`)).rowCount === 1,
       {
         what: 'the sent state',
       },
@@ -312,7 +312,7 @@ describe('Account emails', () => {
     expect(notice).not.toContain('/email-change');
     expect(textTo('old@example.com').join()).not.toMatch(/List-Unsubscribe/i);
     await waitUntil(
-      async () => (await service.database.pool.query(`select from alerts.mails where state = 'sent'`)).rowCount === 4,
+      async () => (await service.database.pool.query(`select from alerts.emails where state = 'sent'`)).rowCount === 4,
       { what: 'the sent state of all emails' },
     );
     expect(smtp.emails()).toHaveLength(4);
@@ -328,7 +328,7 @@ describe('Account emails', () => {
       { id: 'mlr_1', to: 'new@example.com', content: { case: 'passwordReset', value: { token: linkToken } } },
     ];
     const row = await waitUntil(
-      async () => (await service.database.pool.query('select m::text as row from alerts.mails as m')).rows[0],
+      async () => (await service.database.pool.query('select m::text as row from alerts.emails as m')).rows[0],
       { what: 'the email' },
     );
     expect(row.row).not.toContain(Buffer.from(linkToken).toString('hex'));
@@ -368,7 +368,7 @@ describe.each([
       await service.send();
       await smtp.received(1);
       const { rows } = await service.database.pool.query<{ days: number }>(
-        'select round(extract(epoch from expires_at - created_at) / 86400)::float8 as days from alerts.mails',
+        'select round(extract(epoch from expires_at - created_at) / 86400)::float8 as days from alerts.emails',
       );
       expect(rows).toEqual([{ days: 3 }]);
     } finally {

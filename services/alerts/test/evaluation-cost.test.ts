@@ -45,7 +45,7 @@ describe('The evaluation of a tenant with many failing webhooks', () => {
       [workspaceId, webhooks],
     );
     await database.pool.query(
-      `insert into alerts.watches (workspace_id, environment, due_at) values ($1, 'live', now())`,
+      `insert into alerts.evaluations (workspace_id, environment, due_at) values ($1, 'live', now())`,
       [workspaceId],
     );
     const stopping = new AbortController();

@@ -81,7 +81,7 @@ describe('A failure in one workspace does not block the others:', () => {
       { id: invalid, to: 'first@example.com', content },
       { id: 'mlr_good', to: 'second@example.com', content },
     ];
-    await rowOf(service, `select from alerts.mails where id = 'mlr_good'`);
+    await rowOf(service, `select from alerts.emails where id = 'mlr_good'`);
     await waitUntil(() => service.auth.emails.length === 1, { what: 'the deletion of the queued email' });
     expect(service.auth.emails[0]?.id).toBe(invalid);
   });
@@ -100,7 +100,7 @@ describe('A failure in one workspace does not block the others:', () => {
         sealed: box.seal('null', emailContext({ ...email, id: 'mail_bad' })),
       },
     ]);
-    await rowOf(service, `select from alerts.mails where id = 'mail_bad' and state = 'failed'`);
+    await rowOf(service, `select from alerts.emails where id = 'mail_bad' and state = 'failed'`);
   });
 
   test('alerts of a workspace that exceeds its limit of emails; they wait', async () => {
@@ -115,7 +115,7 @@ describe('A failure in one workspace does not block the others:', () => {
     );
     await insertNotifications(pool, noisy, 50);
     await insertNotifications(pool, other, 1);
-    const email = await rowOf(service, 'select workspace_id from alerts.mails');
+    const email = await rowOf(service, 'select workspace_id from alerts.emails');
     expect(email).toEqual({ workspace_id: other.workspaceId });
     // The first refusal postpones all of them, so that they do not occupy the notifier.
     const waiting = 'select from alerts.notifications where due_at > now() limit 1';
@@ -126,7 +126,7 @@ describe('A failure in one workspace does not block the others:', () => {
     expect(rows).toEqual([{ workspace_id: noisy.workspaceId, waits: true, due_at: expect.any(Date) }]);
     await pool.query('delete from alerts.throttles');
     await pool.query('update alerts.notifications set due_at = now()');
-    await rowOf(service, 'select from alerts.mails where workspace_id = $1', [noisy.workspaceId]);
+    await rowOf(service, 'select from alerts.emails where workspace_id = $1', [noisy.workspaceId]);
   });
 
   test('notifications and emails of a workspace with many; workspaces take turns', async () => {

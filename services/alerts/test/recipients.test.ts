@@ -44,7 +44,7 @@ describe('Recipients of alert emails', () => {
       environment: string;
       content: Buffer;
     }>(
-      'select id, workspace_id as "workspaceId", environment, content from alerts.mails where recipient = $1 order by created_at, id',
+      'select id, workspace_id as "workspaceId", environment, content from alerts.emails where recipient = $1 order by created_at, id',
       [address],
     );
     const box = createSecretBox(Buffer.alloc(32, 1));

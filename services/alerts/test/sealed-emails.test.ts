@@ -36,7 +36,7 @@ test('queued emails are re-encrypted with the current key, and are sent without 
   // A sent email's content is erased, so it is not re-encrypted.
   const ended = { ...base, workspaceId: '', environment: '' as const, id: 'mail_ended', sealed: Buffer.alloc(0) };
   await queueEmails(database.pool, [ended]);
-  await database.pool.query(`update alerts.mails set state = 'sent', content = null where id = 'mail_ended'`);
+  await database.pool.query(`update alerts.emails set state = 'sent', content = null where id = 'mail_ended'`);
 
   const [outsider, rotating] = [await withKeys(lost), await withKeys(second, first)];
   const smtp = await startSmtpReceiver();
@@ -60,7 +60,7 @@ test('queued emails are re-encrypted with the current key, and are sent without 
     });
     // Three emails, from the beginning and end of the list, are enough; sending all of them would be slow.
     await database.pool.query(
-      `delete from alerts.mails where id not in ('mail_0', 'mail_1', 'mail_${manyEmails - 1}')`,
+      `delete from alerts.emails where id not in ('mail_0', 'mail_1', 'mail_${manyEmails - 1}')`,
     );
     const after = await startAlerts({ given: database, encryptionKeys: [second], smtpUrl: smtp.url });
     const sent = await smtp.received(3);

@@ -186,7 +186,7 @@ test('emails that a wrong setting delays are counted, a test email shows the rep
   expect((await status()).waiting).toBe(2);
 
   smtp.behave({});
-  await service.database.pool.query(`update alerts.mails set due_at = now() where state = 'queued'`);
+  await service.database.pool.query(`update alerts.emails set due_at = now() where state = 'queued'`);
   await smtp.received(3);
   await waitUntil(async () => (await status()).waiting === 0, { what: 'all emails to be sent' });
   expect(await status()).toEqual(none);
@@ -206,10 +206,10 @@ test('waiting emails are sent immediately after a restart, and after the next su
   const first = await start();
   smtp.behave({ refuseSender: { code: 535, text: '5.7.8 login first' } });
   for (let i = 0; i < 3; i += 1) await first.alerts.testRule({ workspaceId, environment, kind });
-  const delay = `update alerts.mails set due_at = now() + interval '20 minutes' where state = 'queued'`;
+  const delay = `update alerts.emails set due_at = now() + interval '20 minutes' where state = 'queued'`;
   await given.pool.query(delay);
   smtp.behave({});
-  await given.pool.query('update alerts.mails set due_at = now() where id = (select min(id) from alerts.mails)');
+  await given.pool.query('update alerts.emails set due_at = now() where id = (select min(id) from alerts.emails)');
   await smtp.received(3);
   smtp.behave({ refuseSender: { code: 535, text: '5.7.8 login first' } });
   await first.alerts.testRule({ workspaceId, environment, kind });

@@ -146,11 +146,12 @@ export function newTenant(environment = Environment.LIVE): Tenant {
 export async function waitForEvaluation({ pool }: TestDatabase, { workspaceId, environment }: Tenant): Promise<void> {
   const values = [workspaceId, environment === Environment.LIVE ? 'live' : 'sandbox'];
   const { rows } = await pool.query(
-    `insert into alerts.watches (workspace_id, environment, due_at) values ($1, $2, now())
+    `insert into alerts.evaluations (workspace_id, environment, due_at) values ($1, $2, now())
          on conflict (workspace_id, environment) do update set due_at = now() returning due_at::text as at`,
     values,
   );
-  const later = 'select from alerts.watches where workspace_id = $1 and environment = $2 and due_at > $3::timestamptz';
+  const later =
+    'select from alerts.evaluations where workspace_id = $1 and environment = $2 and due_at > $3::timestamptz';
   await waitUntil(async () => (await pool.query(later, [...values, rows[0].at])).rowCount === 1, {
     what: 'the evaluation',
   });

@@ -82,7 +82,7 @@ describe('Stored second factors', () => {
     const { recoveryCodes } = await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
     const { rows } = await accounts.db.query<{ row: string }>(
       `select t::text as row from auth.users as t union all select t::text from auth.recovery_codes as t
-        union all select t::text from audit.entries as t union all select t::text from auth.mail_requests as t`,
+        union all select t::text from audit.entries as t union all select t::text from auth.email_requests as t`,
     );
     const everything = JSON.stringify([rows, accounts.logged]);
     const bytes = Buffer.from(Secret.fromBase32(secret).bytes);

@@ -137,7 +137,7 @@ export async function startAuth(
     marked: () => limiter.marked.map(({ keyId }) => keyId),
     /** Returns the number of pending markers. */
     async pendingMarkers() {
-      const { rows } = await database.pool.query('select count(*)::int from auth.pending_marks');
+      const { rows } = await database.pool.query('select count(*)::int from auth.pending_markers');
       return rows[0].count as number;
     },
     metrics,

@@ -7,13 +7,13 @@ import type { Client } from 'pg';
  */
 const movedByServices = new Set([
   'alerts.clock',
-  'alerts.watches',
+  'alerts.evaluations',
   'alerts.notifications',
-  'alerts.mails',
+  'alerts.emails',
   'audit.clock',
   'auth.clock',
   'auth.key_refusals',
-  'auth.mail_requests',
+  'auth.email_requests',
   'auth.request_counts',
   'resources.clock',
   'webhooks.attempt_counts',

@@ -76,8 +76,8 @@ export async function makeUserSecrets({ env, rms, services }: Network, db: Clien
     await passwords.resetPassword({ token, password: chosen }, { context });
   }
   for (const client of Object.values(clients)) client.close();
-  await db.query('update auth.mail_requests set leased_until = now()');
-  await waitUntil(async () => (await db.query('select from auth.mail_requests')).rowCount === 0, {
+  await db.query('update auth.email_requests set leased_until = now()');
+  await waitUntil(async () => (await db.query('select from auth.email_requests')).rowCount === 0, {
     what: 'alerts to fetch the emails',
   });
   return needles;

@@ -12,7 +12,10 @@ import { applyGrants, ensureRoles, type Grants } from './roles.ts';
 /** A service's schema and the folder of its numbered SQL files. */
 export interface Migration {
   readonly schema: string;
-  /** Absolute path. Files are named "0001-topic.sql". */
+  /**
+   * Absolute path. Files are named "0001-topic.sql". If the first file replaces files of earlier versions,
+   * `replaced.sha256` lists them as `sha256sum` does, after a line `# commit …` with the last commit that has them.
+   */
   readonly directory: string;
   /** Privileges of the services on the schema's tables. */
   readonly grants: Grants;
@@ -62,11 +65,15 @@ const tableLockRetryMs = 2_000;
  * A transaction that waits 1.5 s for a table lock is rolled back and repeated, up to 30 times in two minutes, so that
  * services keep working while a long transaction (a backup, for example) holds the table.
  *
+ * A schema in which all files of `replaced.sha256` ran has the contents of the first file, which is recorded without
+ * running. If only some of them ran, nothing changes in any schema.
+ *
  * While the server has no free connection or is starting, migrate() waits for up to 20 s, and `log` says so.
  *
  * With a `rolePrefix`, each service gets its own role with exactly the privileges in `grants`.
  *
  * @throws SettingsError if the database has another encoding than UTF8
+ * @throws Error if a file fails, or the database needs a migration by an earlier version first
  */
 export async function migrate(
   pool: Pool,
@@ -80,9 +87,12 @@ export async function migrate(
     await lock(client);
     const results: MigrationResult[] = [];
     if (rolePrefix !== undefined) await ensureRoles(client, rolePrefix);
-    for (const migration of migrations) {
-      results.push(await migrateSchema(client, migration, lockTries));
-      if (rolePrefix !== undefined) await applyGrants(client, rolePrefix, migration.schema, migration.grants);
+    const schemas: Schema[] = [];
+    for (const migration of migrations) schemas.push(await readSchema(client, migration));
+    for (const state of schemas) {
+      results.push(await migrateSchema(client, state, lockTries));
+      const { schema, grants } = state.migration;
+      if (rolePrefix !== undefined) await applyGrants(client, rolePrefix, schema, grants);
     }
     return results;
   } finally {
@@ -126,12 +136,32 @@ async function lock(client: PoolClient): Promise<void> {
   }
 }
 
-async function migrateSchema(
-  client: PoolClient,
-  { schema, directory }: Migration,
-  lockTries: number,
-): Promise<MigrationResult> {
+type File = { name: string; sql: string; checksum: string };
+
+interface Schema {
+  readonly migration: Migration;
+  readonly files: readonly File[];
+  /** Checksums of the files that have run, by name. */
+  readonly done: ReadonlyMap<string, string>;
+  /** Files that the first file replaces; undefined: none. */
+  readonly replaced: Replaced | undefined;
+  /** First file, if the replaced files ran, so that it is recorded without running. */
+  readonly adopted: File | undefined;
+}
+
+/** Files of earlier versions that one file replaces. */
+interface Replaced {
+  /** Last commit that has the files. */
+  readonly commit: string;
+  /** Checksums by name. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** Reads a schema's files and which of them ran. Throws if only some of the replaced files ran. */
+async function readSchema(client: PoolClient, migration: Migration): Promise<Schema> {
+  const { schema, directory } = migration;
   const files = await readMigrations(directory);
+  const replaced = await readReplaced(directory);
   await client.query(`create schema if not exists ${schema}`);
   await client.query(
     `create table if not exists ${schema}.migrations (
@@ -141,7 +171,31 @@ async function migrateSchema(
     `select name, checksum from ${schema}.migrations`,
   );
   const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
-  const newest = [...done.keys()].sort().at(-1) ?? '';
+  const [first] = files;
+  const adopted = replaced && first && done.size > 0 && !done.has(first.name) ? first : undefined;
+  if (replaced && adopted) {
+    const wrong = [...replaced.files].filter(([name, checksum]) => done.get(name) !== checksum).map(([name]) => name);
+    const count = replaced.files.size;
+    if (wrong.length > 0) {
+      throw new Error(
+        `schema ${schema} has only ${count - wrong.length} of the ${count} migrations that ${adopted.name} replaces ` +
+          `(missing or changed: ${wrong[0]}${wrong.length > 1 ? ', …' : ''}); run the migration of commit ` +
+          `${replaced.commit} first, then this one. No schema was changed`,
+      );
+    }
+  }
+  return { migration, files, done, replaced, adopted };
+}
+
+async function migrateSchema(client: PoolClient, state: Schema, lockTries: number): Promise<MigrationResult> {
+  const { files, replaced, adopted } = state;
+  const { schema } = state.migration;
+  const done = new Map(state.done);
+  if (adopted) {
+    await record(client, schema, adopted);
+    done.set(adopted.name, adopted.checksum);
+  }
+  const newest = [...done.keys()].reduce((max, name) => (name > max && !replaced?.files.has(name) ? name : max), '');
   const applied: string[] = [];
   for (const { name, sql, checksum } of files) {
     const known = done.get(name);
@@ -164,8 +218,6 @@ async function migrateSchema(
   }
   return { schema, applied };
 }
-
-type File = { name: string; sql: string; checksum: string };
 
 /** Runs a file and records it. */
 async function apply(client: PoolClient, schema: string, file: File, lockTries: number): Promise<void> {
@@ -231,4 +283,18 @@ async function readMigrations(directory: string) {
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );
+}
+
+/** Reads the list of replaced files of a folder; undefined: the folder has none. */
+async function readReplaced(directory: string): Promise<Replaced | undefined> {
+  const text = await readFile(join(directory, 'replaced.sha256'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+  if (text === undefined) return undefined;
+  const files = text.matchAll(/^([0-9a-f]{64}) {2}(\S+)$/gm);
+  return {
+    commit: /^# commit (\w+)$/m.exec(text)?.[1] ?? '',
+    files: new Map([...files].map(([, checksum = '', name = '']) => [name, checksum])),
+  };
 }

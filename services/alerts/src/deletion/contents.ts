@@ -1,13 +1,13 @@
 import type { WorkspaceContents } from '@rms/postgres/workspace-deletion';
 
-/** All tables of this service that have rows of workspaces. Without watches, no rule is evaluated. */
+/** All tables of this service that have rows of workspaces. Without rows of evaluations, no rule is evaluated. */
 export const contents: WorkspaceContents = {
   schema: 'alerts',
   tables: [
-    { name: 'alerts.watches', by: 'environment', acrossEnvironments: true },
+    { name: 'alerts.evaluations', by: 'environment', acrossEnvironments: true },
     { name: 'alerts.notifications', by: 'id' },
     // Requests to confirm a recipient have no environment.
-    { name: 'alerts.mails', by: 'id', withEmptyEnvironment: true },
+    { name: 'alerts.emails', by: 'id', withEmptyEnvironment: true },
     { name: 'alerts.incidents', by: 'id' },
     { name: 'alerts.rules', by: 'kind' },
     { name: 'alerts.unsubscribed', by: 'kind' },

@@ -26,7 +26,7 @@ export interface LeasedEmail extends QueuedEmail {
 export async function queueEmails(tx: Queryable, emails: readonly QueuedEmail[]): Promise<void> {
   for (const email of emails) {
     await tx.query(
-      `insert into alerts.mails (workspace_id, environment, id, recipient, content, expires_at, thread, title)
+      `insert into alerts.emails (workspace_id, environment, id, recipient, content, expires_at, thread, title)
        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
       [
         email.workspaceId,
@@ -56,7 +56,7 @@ export async function readReports(
   recipients: readonly string[],
 ): Promise<Map<string, EmailReport>> {
   const { rows } = await db.query<EmailReport & { recipient: string }>(
-    `select distinct on (recipient) recipient, id, title from alerts.mails
+    `select distinct on (recipient) recipient, id, title from alerts.emails
       where workspace_id = $1 and environment = $2 and thread = $3 and thread <> '' and recipient = any($4::text[])
       order by recipient, created_at desc`,
     [workspaceId, environment, thread, recipients],
@@ -76,8 +76,8 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
     attempts: number;
     created_at: Date;
   }>(
-    `update alerts.mails set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-      where ctid = any(array(${dueInTurns('alerts.mails', { condition: "state = 'queued'", longestWaitMs: maxDelayMs })}))
+    `update alerts.emails set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
+      where ctid = any(array(${dueInTurns('alerts.emails', { condition: "state = 'queued'", longestWaitMs: maxDelayMs })}))
      returning *`,
     [limit, leaseMs / 1_000],
   );
@@ -103,7 +103,7 @@ type EmailEnd =
 export async function endEmail(db: Queryable, email: EmailRef, end: EmailEnd): Promise<void> {
   const [reply, error] = end.state === 'sent' ? [end.reply, ''] : ['', end.error];
   await db.query(
-    `update alerts.mails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5, reply = $6
+    `update alerts.emails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5, reply = $6
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
     [email.workspaceId, email.environment, email.id, end.state, error, reply],
   );
@@ -112,7 +112,7 @@ export async function endEmail(db: Queryable, email: EmailRef, end: EmailEnd): P
 /** Schedules another attempt. */
 export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, error: string): Promise<void> {
   await db.query(
-    `update alerts.mails set due_at = now() + make_interval(secs => $4), last_error = $5
+    `update alerts.emails set due_at = now() + make_interval(secs => $4), last_error = $5
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
     [email.workspaceId, email.environment, email.id, inMs / 1_000, error],
   );
@@ -124,9 +124,9 @@ export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, e
  */
 export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void> {
   await db.query(
-    `update alerts.mails set due_at = now()
+    `update alerts.emails set due_at = now()
       where ctid = any(array(
-        select ctid from alerts.mails
+        select ctid from alerts.emails
          where state = 'queued' and last_error <> '' and due_at > now() + make_interval(secs => $1)
          order by due_at limit 1000 for update skip locked))`,
     [leaseMs / 1_000],
@@ -148,7 +148,7 @@ export async function readOutcomes(
   ids: readonly string[],
 ): Promise<EmailOutcome[]> {
   const { rows } = await db.query<EmailOutcome>(
-    `select recipient, state, case when state = 'sent' then reply else last_error end as reply from alerts.mails
+    `select recipient, state, case when state = 'sent' then reply else last_error end as reply from alerts.emails
       where workspace_id = $1 and environment = $2 and id = any($3::text[]) order by recipient`,
     [workspaceId, environment, ids],
   );
@@ -166,5 +166,5 @@ export interface WaitingEmails {
 /** Deletes emails 30 days after they were sent or failed. */
 export function forgetEmails(db: Queryable, signal: AbortSignal): Promise<number> {
   const old = { where: `state <> 'queued' and ended_at < alerts.agreed_now() - interval '30 days'` };
-  return deleteInBatches(db, 'alerts.mails', old, signal);
+  return deleteInBatches(db, 'alerts.emails', old, signal);
 }

@@ -10,9 +10,9 @@ import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
 import { decide } from './decide.ts';
+import { setDue, takeDue } from './evaluation-queries.ts';
 import { readFacts, type Windows } from './fact-queries.ts';
 import type { Facts } from './observe.ts';
-import { setDue, takeDue } from './watch-queries.ts';
 
 export interface EvaluatorParts {
   readonly pool: Pool;

@@ -32,7 +32,7 @@ export async function replaceExpiring(tx: Queryable, workspaceId: string, keys: 
     ],
   );
   await tx.query(
-    `insert into alerts.watches as known (workspace_id, environment, due_at)
+    `insert into alerts.evaluations as known (workspace_id, environment, due_at)
      select $1, environment, now() from unnest($2::text[]) as t (environment)
          on conflict (workspace_id, environment) do update set due_at = least(known.due_at, now())`,
     [workspaceId, environments],

@@ -10,7 +10,7 @@ import {
   addDisabled,
   endIncidents,
   forgetRun,
-  lockWatch,
+  lockEvaluation,
   noteSequence,
   removeDisabled,
   type WebhookRef,
@@ -38,7 +38,7 @@ export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeCon
     }
     const at = notice.createTime ? timestampDate(notice.createTime) : new Date();
     await inTransaction(pool, async (tx) => {
-      await lockWatch(tx, ref);
+      await lockEvaluation(tx, ref);
       const isOrdered = notice.sequence > 0n;
       if (isOrdered && !(await noteSequence(tx, ref, notice.sequence))) return;
       const enabledAt = isOrdered ? undefined : at;

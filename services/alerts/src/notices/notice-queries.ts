@@ -7,9 +7,9 @@ export interface WebhookRef extends Tenant {
 }
 
 /** Schedules an evaluation of the tenant's rules and blocks it until the transaction ends. */
-export async function lockWatch(tx: Queryable, { workspaceId, environment }: Tenant): Promise<void> {
+export async function lockEvaluation(tx: Queryable, { workspaceId, environment }: Tenant): Promise<void> {
   await tx.query(
-    `insert into alerts.watches as known (workspace_id, environment, due_at) values ($1, $2, now())
+    `insert into alerts.evaluations as known (workspace_id, environment, due_at) values ($1, $2, now())
          on conflict (workspace_id, environment) do update set due_at = least(known.due_at, now())`,
     [workspaceId, environment],
   );

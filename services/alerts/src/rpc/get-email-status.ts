@@ -31,7 +31,7 @@ async function readWaiting(db: Queryable, workspaceId: string, limit: number): P
     `select count(*)::int as count, coalesce((array_agg(last_error order by due_at desc))[1], '') as "lastError"
        from (select mail.last_error, mail.due_at
                from unnest(array[$1, '']) as owner (id)
-                    cross join lateral (select last_error, due_at from alerts.mails
+                    cross join lateral (select last_error, due_at from alerts.emails
                                          where workspace_id = owner.id and state = 'queued' and last_error <> ''
                                          order by due_at desc limit $2) as mail
               order by mail.due_at desc limit $2) as waiting`,

@@ -5,7 +5,7 @@ import type { DeliveryCounts, RequestCounts } from '@rms/proto/rms/alerts/v1/usa
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { latencyBoundsMs } from '@rms/reporting/usage';
 import type { Handlers } from '@rms/rpc';
-import { watchSoon } from '../evaluate/watch-queries.ts';
+import { evaluateSoon } from '../evaluate/evaluation-queries.ts';
 import {
   addDeliveries,
   addRequests,
@@ -25,7 +25,7 @@ const maxErrorLength = 500;
 /** Accepted difference between the clocks of reporters and this service. */
 const toleranceMs = 5 * 60_000;
 /** Maximum delay of a rule evaluation after new counts. */
-const watchWithinMs = 2_000;
+const evaluateWithinMs = 2_000;
 
 /**
  * Adds reported counts. The same transaction records the report's sequence number, so a repeated report is not counted
@@ -51,7 +51,7 @@ export function reportUsage({ pool, now }: HandlerParts): Handlers<typeof UsageS
           rowsOf(newRequests, () => '', addRequests),
         );
       if (newDeliveries.length > 0) await addDeliveriesOf(tx, newDeliveries);
-      if (fresh.size > 0) await watchSoon(tx, [...newRequests, ...newDeliveries], watchWithinMs);
+      if (fresh.size > 0) await evaluateSoon(tx, [...newRequests, ...newDeliveries], evaluateWithinMs);
     });
     return {};
   };

@@ -5,7 +5,7 @@ import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { type Handlers, type RpcContext, userOfActor } from '@rms/rpc';
-import { watchSoon } from '../evaluate/watch-queries.ts';
+import { evaluateSoon } from '../evaluate/evaluation-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
 import { type AlertKind, checkRule, isEmailAddress, type Rule, withDefaults } from '../rule/rule.ts';
@@ -40,7 +40,7 @@ export function updateRule(parts: Parts): Handlers<typeof AlertsService>['update
     const workspaceName = outside.size > 0 ? await workspaces.nameOf(workspaceId) : '';
     const { rule, requested } = await inTransaction(pool, async (tx) => {
       // Locks the tenant's row, which serializes rule changes and evaluations.
-      await watchSoon(tx, [tenant], 0);
+      await evaluateSoon(tx, [tenant], 0);
       const stored = withDefaults(tenant, await readRules(tx, tenant, 'lock'));
       const before = stored.find((one) => one.kind === kind) as Rule;
       const rule = change(before, request);

@@ -22,7 +22,7 @@ export async function lockSealedByOthers(
   limit: number,
 ): Promise<SealedEmail[]> {
   const { rows } = await tx.query<{ workspace_id: string; environment: string; id: string; content: Buffer }>(
-    `select workspace_id, environment, id, content from alerts.mails
+    `select workspace_id, environment, id, content from alerts.emails
       where state = 'queued' and substring(content from 1 for 4) <> decode($1, 'hex')
         and (workspace_id, environment, id) > ($2, $3, $4)
       order by workspace_id, environment, id limit $5 for no key update`,
@@ -39,7 +39,7 @@ export async function lockSealedByOthers(
 /** Replaces the encrypted content of emails that this transaction has locked. */
 export async function writeSealed(tx: Queryable, emails: readonly SealedEmail[]): Promise<void> {
   await tx.query(
-    `update alerts.mails as m set content = r.sealed
+    `update alerts.emails as m set content = r.sealed
        from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) as r (workspace_id, environment, id, sealed)
       where m.workspace_id = r.workspace_id and m.environment = r.environment and m.id = r.id`,
     [
@@ -54,7 +54,7 @@ export async function writeSealed(tx: Queryable, emails: readonly SealedEmail[])
 /** Returns the number of queued emails that each key has encrypted. */
 export async function countByKey(db: Queryable): Promise<{ keyId: string; count: bigint }[]> {
   const { rows } = await db.query<{ key_id: string; count: string }>(
-    `select encode(substring(content from 1 for 4), 'hex') as key_id, count(*) as count from alerts.mails
+    `select encode(substring(content from 1 for 4), 'hex') as key_id, count(*) as count from alerts.emails
       where state = 'queued' group by key_id order by key_id`,
   );
   return rows.map(({ key_id, count }) => ({ keyId: key_id, count: BigInt(count) }));

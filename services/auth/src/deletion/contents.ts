@@ -10,7 +10,7 @@ export const contents: WorkspaceContents = {
     { name: 'auth.idempotency_keys', by: 'key' },
     { name: 'auth.key_uses', by: 'key_id' },
     { name: 'auth.key_refusals', by: 'key_id' },
-    { name: 'auth.pending_marks', by: 'key_id' },
+    { name: 'auth.pending_markers', by: 'key_id' },
     { name: 'auth.keys', by: 'id' },
     { name: 'auth.invitations', by: 'id', acrossEnvironments: true },
     { name: 'auth.memberships', by: 'user_id', acrossEnvironments: true },

@@ -3,7 +3,7 @@ import type { SealedEmail } from './email.ts';
 
 /** Queues an email, in the reported change's transaction. */
 export async function insertEmail(tx: Queryable, { id, sealed, expiresAt }: SealedEmail): Promise<void> {
-  await tx.query('insert into auth.mail_requests (id, sealed, expires_at) values ($1, $2, $3)', [
+  await tx.query('insert into auth.email_requests (id, sealed, expires_at) values ($1, $2, $3)', [
     id,
     sealed,
     expiresAt,
@@ -20,7 +20,7 @@ export async function insertEmailOf(
   { id, sealed, expiresAt }: SealedEmail,
 ): Promise<void> {
   await tx.query(
-    'insert into auth.mail_requests (id, sealed, expires_at) select $1, $2, $3 from auth.users where id = $4',
+    'insert into auth.email_requests (id, sealed, expires_at) select $1, $2, $3 from auth.users where id = $4',
     [id, sealed, expiresAt, userId],
   );
 }
@@ -30,10 +30,10 @@ export const toleranceSeconds = 60;
 
 /** Deletes emails that the alerts service has stored. */
 export async function deleteEmails(db: Queryable, ids: readonly string[]): Promise<void> {
-  await db.query('delete from auth.mail_requests where id = any($1)', [ids]);
+  await db.query('delete from auth.email_requests where id = any($1)', [ids]);
 }
 
 /** Deletes expired emails. */
 export function trimEmails(db: Queryable, signal: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'auth.mail_requests', { where: 'expires_at <= auth.agreed_now()' }, signal);
+  return deleteInBatches(db, 'auth.email_requests', { where: 'expires_at <= auth.agreed_now()' }, signal);
 }

@@ -20,7 +20,7 @@ interface MarkerRow {
  */
 export async function insertPendingMarkers(tx: Queryable, markers: readonly KeyMarker[]): Promise<void> {
   await tx.query(
-    `insert into auth.pending_marks as pending (workspace_id, environment, key_id, version)
+    `insert into auth.pending_markers as pending (workspace_id, environment, key_id, version)
      select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
          as given (workspace_id, environment, key_id, version)
       order by workspace_id collate "C", environment collate "C", key_id collate "C"
@@ -36,7 +36,7 @@ export async function readPendingMarkers(db: Queryable, limit: number, after?: K
   const { rows } = await db.query<MarkerRow>({
     name: 'pending-marks',
     text: `select workspace_id, environment, key_id, version
-             from auth.pending_marks
+             from auth.pending_markers
             where (workspace_id, environment, key_id) > ($2, $3, $4)
             order by workspace_id, environment, key_id
             limit $1`,
@@ -48,7 +48,7 @@ export async function readPendingMarkers(db: Queryable, limit: number, after?: K
 /** Returns the pending markers of a workspace's keys, or of any of them. A marker that is not pending has been set. */
 export async function readPendingMarkersOf(db: Queryable, workspaceId: string, keyId?: string): Promise<KeyMarker[]> {
   const { rows } = await db.query<MarkerRow>(
-    `select workspace_id, environment, key_id, version from auth.pending_marks
+    `select workspace_id, environment, key_id, version from auth.pending_markers
       where workspace_id = $1 and ($2::text is null or key_id = $2)`,
     [workspaceId, keyId],
   );
@@ -60,14 +60,14 @@ export async function deletePendingMarkers(db: Queryable, markers: readonly KeyM
   await db.query(
     `with done as materialized (
        select pending.workspace_id, pending.environment, pending.key_id
-         from auth.pending_marks as pending
+         from auth.pending_markers as pending
          join unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as set (workspace_id, environment, key_id, version)
            on pending.workspace_id = set.workspace_id and pending.environment = set.environment
           and pending.key_id = set.key_id and pending.version <= set.version
         order by pending.workspace_id, pending.environment, pending.key_id
           for update of pending
      )
-     delete from auth.pending_marks as pending using done
+     delete from auth.pending_markers as pending using done
       where pending.workspace_id = done.workspace_id and pending.environment = done.environment
         and pending.key_id = done.key_id`,
     columnsOf(markers),
@@ -77,7 +77,7 @@ export async function deletePendingMarkers(db: Queryable, markers: readonly KeyM
 /** Returns whether any of these markers is still pending. */
 export async function arePending(db: Queryable, markers: readonly KeyMarker[]): Promise<boolean> {
   const { rowCount } = await db.query(
-    `select from auth.pending_marks as pending
+    `select from auth.pending_markers as pending
        join unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as requested (workspace_id, environment, key_id, version)
          on pending.workspace_id = requested.workspace_id and pending.environment = requested.environment
         and pending.key_id = requested.key_id and pending.version >= requested.version

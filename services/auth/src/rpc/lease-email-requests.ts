@@ -44,9 +44,9 @@ export async function leaseEmails(
   leaseSeconds: number,
 ): Promise<{ id: string; sealed: Buffer }[]> {
   const { rows } = await db.query<{ id: string; sealed: Buffer }>(
-    `update auth.mail_requests set leased_until = now() + $2 * interval '1 second'
+    `update auth.email_requests set leased_until = now() + $2 * interval '1 second'
       where id = any(array(
-              select id from auth.mail_requests
+              select id from auth.email_requests
                where (leased_until <= now() or leased_until > now() + ($2 + ${toleranceSeconds}) * interval '1 second')
                  and expires_at > now()
                order by id limit $1 for update skip locked

@@ -13,7 +13,7 @@ export function answerContext(key: string): SealContext {
  */
 export const sealedStores: readonly SealedStore[] = [
   { table: 'users', column: 'second_factor_sealed', live: 'second_factor_sealed is not null', context: sealedFor },
-  { table: 'mail_requests', column: 'sealed', live: 'expires_at > now()', context: emailContext },
+  { table: 'email_requests', column: 'sealed', live: 'expires_at > now()', context: emailContext },
   {
     table: 'idempotency_keys',
     idColumn: 'key',
@@ -25,7 +25,7 @@ export const sealedStores: readonly SealedStore[] = [
 
 /** A column of encrypted values. */
 export interface SealedStore {
-  readonly table: 'users' | 'mail_requests' | 'idempotency_keys';
+  readonly table: 'users' | 'email_requests' | 'idempotency_keys';
   /** Unique column. Default: id. */
   readonly idColumn?: string;
   readonly column: string;

@@ -27,7 +27,7 @@ describe('Revocation markers', () => {
     await Promise.all(running);
     stopping = new AbortController();
     running = [];
-    await database.pool.query('delete from auth.pending_marks');
+    await database.pool.query('delete from auth.pending_markers');
   });
   afterAll(() => database?.drop());
 
@@ -75,14 +75,14 @@ describe('Revocation markers', () => {
     const last = await pool.connect();
     let changing: Promise<void> | undefined;
     try {
-      await first.query(`begin; select from auth.pending_marks where key_id = 'a' for update`);
+      await first.query(`begin; select from auth.pending_markers where key_id = 'a' for update`);
       changing = change(pool, [markerOf('c'), markerOf('b'), markerOf('a')]);
       const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
       await waitUntil(async () => (await last.query(waiting)).rowCount, {
         what: 'the change to wait for the first row',
       });
       // It has locked none of the rows after it.
-      const free = `select key_id from auth.pending_marks where key_id > 'a' order by key_id for update skip locked`;
+      const free = `select key_id from auth.pending_markers where key_id > 'a' order by key_id for update skip locked`;
       expect((await last.query(free)).rows).toEqual([{ key_id: 'b' }, { key_id: 'c' }]);
     } finally {
       await first.query('rollback');

@@ -235,17 +235,17 @@ describe('Queued emails', () => {
     expect(idsOf(await lease())).toEqual([]);
     await accounts.emails.deleteEmailRequests({ ids: second });
     // A minute later the leases have expired, as after the caller's crash.
-    await accounts.db.query(`update auth.mail_requests set leased_until = leased_until - interval '1 minute'`);
+    await accounts.db.query(`update auth.email_requests set leased_until = leased_until - interval '1 minute'`);
     expect(idsOf(await lease())).toEqual(first);
   });
 
   test('an email that cannot be decoded is logged and does not block the others', async () => {
     await ask(2);
     const { secretKeys } = readAuthConfig(readSettings({ ENCRYPTION_KEY: keyOf(1) }));
-    const { rows } = await accounts.db.query<{ id: string }>('select id from auth.mail_requests order by id');
+    const { rows } = await accounts.db.query<{ id: string }>('select id from auth.email_requests order by id');
     const [bad = '', good] = rows.map(({ id }) => id);
     const sealed = createSecretBox(secretKeys[0], []).seal(Buffer.from([0xff, 0xff, 0xff]), emailContext(bad));
-    await accounts.db.query('update auth.mail_requests set sealed = $2 where id = $1', [bad, sealed]);
+    await accounts.db.query('update auth.email_requests set sealed = $2 where id = $1', [bad, sealed]);
     expect(idsOf(await lease())).toEqual([good]);
     expect(accounts.logged.some((line) => line.includes('could not decode a queued email') && line.includes(bad))).toBe(
       true,
@@ -263,7 +263,7 @@ describe('Queued emails', () => {
 
   test('expired emails are not leased', async () => {
     await ask(1);
-    await accounts.db.query('update auth.mail_requests set expires_at = now()');
+    await accounts.db.query('update auth.email_requests set expires_at = now()');
     expect(idsOf(await lease())).toEqual([]);
   });
 

@@ -238,7 +238,7 @@ describe('Password reset links', () => {
     const ann = await accounts.newUser();
     await request(ann.email);
     const { rows } = await accounts.db.query<{ row: string }>(
-      `select t::text as row from auth.password_resets as t union all select t::text from auth.mail_requests as t
+      `select t::text as row from auth.password_resets as t union all select t::text from auth.email_requests as t
         union all select t::text from audit.entries as t`,
     );
     const token = (await accounts.takeEmails()).flatMap(({ content }) =>

@@ -23,7 +23,7 @@ describe('Housekeeping of user data', () => {
         const { rows } = await db.query(
           `select (select count(*)::int from auth.throttles) as throttles,
                   (select count(*)::int from auth.password_resets) as resets,
-                  (select count(*)::int from auth.mail_requests) as emails,
+                  (select count(*)::int from auth.email_requests) as emails,
                   (select count(*)::int from auth.invitations) as invitations,
                   (select count(*)::int from auth.known_networks) as networks`,
         );
@@ -32,7 +32,7 @@ describe('Housekeeping of user data', () => {
       await fill();
       await ago('throttles', 'arrival_at', '1 day');
       await ago('password_resets', 'expires_at', '1 day');
-      await ago('mail_requests', 'expires_at', '30 days');
+      await ago('email_requests', 'expires_at', '30 days');
       await ago('invitations', 'expires_at', '38 days');
       await db.query(
         `insert into auth.known_networks (user_id, network, last_sign_in_at)
@@ -67,7 +67,7 @@ describe('Housekeeping of user data', () => {
       const { db } = accounts;
       const ann = await accounts.newUser();
       await accounts.passwords.requestPasswordReset({ email: ann.email }, from(newAddress()));
-      await db.query(`update auth.mail_requests set expires_at = now() - interval '1 second'`);
+      await db.query(`update auth.email_requests set expires_at = now() - interval '1 second'`);
       // Makes two tasks fail: key_uses, the first that deletes rows, and networks.
       await db.query('alter table auth.keys rename to unavailable_keys');
       await db.query('alter table auth.known_networks rename to unavailable_networks');
@@ -78,7 +78,7 @@ describe('Housekeeping of user data', () => {
       const housekeeping = createHousekeeping({ pool: db, log, requestLogDays: 7, metrics });
       await housekeeping.pass(new AbortController().signal);
       expect(logged).toMatchObject(['key_uses', 'networks'].map((task) => ({ msg: 'housekeeping task failed', task })));
-      expect((await db.query('select from auth.mail_requests')).rowCount).toBe(0);
+      expect((await db.query('select from auth.email_requests')).rowCount).toBe(0);
       const { values } = (await metrics.getSingleMetric('rms_housekeeping_failures_total')?.get()) ?? {};
       expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'key_uses' }, value: 1 }));
       expect(values).toContainEqual(expect.objectContaining({ labels: { task: 'emails' }, value: 0 }));

@@ -12,7 +12,7 @@ const resourcesPerRun = 500;
 /**
  * Creates the task that erases the event bodies of deleted resources. Workspaces are served round-robin, so that one
  * with many deleted resources does not delay the others. An event keeps its body while it is in use (see
- * migrations/0020-events-in-use.sql); a resource with a failing erasure does not affect the others.
+ * `webhooks.in_use()`); a resource with a failing erasure does not affect the others.
  */
 export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) => Promise<void> {
   let lastEventId = '';

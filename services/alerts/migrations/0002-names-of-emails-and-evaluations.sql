@@ -1,0 +1,48 @@
+-- Renames alerts.mails and alerts.watches, with their indexes and constraints, in databases that are older than
+-- 0001-usage-rules-and-emails.sql. There is nothing to rename in newer ones.
+alter table if exists alerts.mails rename to emails;
+alter table if exists alerts.watches rename to evaluations;
+do $$
+declare
+  rename text;
+begin
+  for rename in
+    with renamed (relation, old, new) as (values
+      ('alerts.emails'::regclass, 'mails', 'emails'),
+      ('alerts.evaluations'::regclass, 'watches', 'evaluations')
+    )
+    select format('alter table %s rename constraint %I to %I', relation, conname,
+                  new || substr(conname, length(old) + 1))
+      from renamed join pg_constraint on conrelid = relation and starts_with(conname, old || '_')
+    union all
+    select format('alter index alerts.%I rename to %I', c.relname, new || substr(c.relname, length(old) + 1))
+      from renamed join pg_index on indrelid = relation
+      join pg_class as c on c.oid = indexrelid and starts_with(c.relname, old || '_')
+     where not exists (select from pg_constraint where conrelid = relation and conindid = indexrelid)
+  loop
+    execute rename;
+  end loop;
+end
+$$;
+
+-- Views with the old names, for instances of the previous version during an upgrade and after a rollback. The version
+-- after the next one drops them. They contain ctid, with which statements of that version select the rows of a batch.
+create view alerts.mails as select ctid, * from alerts.emails;
+create view alerts.watches as select ctid, * from alerts.evaluations;
+
+-- Services keep running during the migration, which grants privileges only at its end.
+do $$
+declare
+  privilege text;
+begin
+  for privilege in
+    select format('grant %s on %s to %s', a.privilege_type, alias, a.grantee::regrole)
+      from (values ('alerts.emails'::regclass, 'alerts.mails'),
+                   ('alerts.evaluations'::regclass, 'alerts.watches')) as t (relation, alias)
+      join pg_class on oid = relation, aclexplode(relacl) as a
+     where a.grantee not in (0, relowner)
+  loop
+    execute privilege;
+  end loop;
+end
+$$;

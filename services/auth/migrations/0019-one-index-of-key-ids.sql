@@ -1,2 +1,0 @@
--- no transaction
-drop index concurrently if exists auth.keys_by_id;
