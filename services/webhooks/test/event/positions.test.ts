@@ -1,7 +1,7 @@
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { BatchRange } from '@rms/bus';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type TestDatabase, testPool } from '@rms/testkit';
+import { perSuite, testPool } from '@rms/testkit';
 import { type InsertedRow, insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { readFeed, readNewestPosition } from '../../src/event/feed-queries.ts';
@@ -19,18 +19,13 @@ const freeCapacity = {
 };
 
 describe('the stored positions of the fan-out', () => {
-  let database: TestDatabase;
-  let pool: TestDatabase['pool'];
   let topic: string;
   let number = 0;
-  beforeAll(async () => {
-    database = await webhooksDatabase();
-    pool = testPool({ url: database.url, max: 4, plans: 'kept', applicationName: 'test', log: { warn() {} } });
-  });
-  afterAll(async () => {
-    await pool?.end();
-    await database?.drop();
-  });
+  const database = perSuite(webhooksDatabase);
+  const pool = perSuite(
+    () => testPool({ url: database.url, max: 4, plans: 'kept', applicationName: 'test', log: { warn() {} } }),
+    { end: (opened) => opened.end() },
+  );
   beforeEach(() => {
     number += 1;
     topic = `t${number}`;
