@@ -1,13 +1,11 @@
+import { perSuite } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function scopesSuite(target: () => Target): void {
   describe('Scopes', () => {
-    let account: Account;
-    beforeAll(async () => {
-      account = await newAccount(target());
-    });
+    const account = perSuite(() => newAccount(target()));
 
     /**
      * Calls every endpoint for resources and events on a new resource with a key of this scope; returns the status
