@@ -1,11 +1,10 @@
 import { newId } from '@rms/base/ids';
 import {
   freePort,
-  type Receiver,
+  perSuite,
   type Standalone,
   startReceiver,
   startStandalone,
-  type TestDatabase,
   testDatabase,
   waitUntil,
 } from '@rms/testkit';
@@ -25,17 +24,16 @@ const dayMs = 86_400_000;
 const environment = 'live';
 
 describe('A delivery counts however it ends', () => {
-  let database: TestDatabase;
-  let receiver: Receiver;
   let standalone: Standalone;
   let metricsUrl: string;
   let key: string;
   let password: string;
   let cookie: string;
   let workspace: string;
+  afterAll(() => standalone?.stop());
+  const database = perSuite(() => testDatabase([]));
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    database = await testDatabase([]);
-    receiver = await startReceiver({ path: '' });
     receiver.respondWith(({ path }, response) => void response.writeHead(Number(path.slice(1, 4))).end());
     const metricsPort = await freePort();
     metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
@@ -54,11 +52,6 @@ describe('A delivery counts however it ends', () => {
     await signIn();
     const { rows } = await database.pool.query<{ id: string }>('select id from auth.workspaces');
     workspace = rows[0]?.id ?? '';
-  });
-  afterAll(async () => {
-    await standalone?.stop();
-    await receiver?.close();
-    await database?.drop();
   });
 
   const rest = async <T>(method: string, path: string, json?: object): Promise<T> => {

@@ -5,8 +5,8 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { LookupService } from '@rms/proto/rms/webhooks/v1/lookup_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
-import { localServices, startCommands, waitUntil } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart, type Start } from './npm-start.ts';
+import { localServices, perSuite, startCommands, waitUntil } from '@rms/testkit';
+import { newInstallation, npmStart } from './npm-start.ts';
 
 interface Account {
   readonly csrf_token: string;
@@ -22,18 +22,16 @@ interface Timeline {
 const unauthenticated = 16;
 
 describe('npm start', () => {
-  let installation: Installation;
-  let running: Start;
   let url: string;
-  beforeAll(async () => {
-    installation = await newInstallation();
-    running = npmStart(installation.env);
-    url = `http://127.0.0.1:${installation.env.DASHBOARD_PORT}`;
+  const installation = perSuite(newInstallation);
+  const running = perSuite(() => npmStart(installation.env), {
+    end({ child, ended }) {
+      child.kill('SIGTERM');
+      return ended();
+    },
   });
-  afterAll(async () => {
-    running?.child.kill('SIGTERM');
-    await running?.ended();
-    installation?.remove();
+  beforeAll(() => {
+    url = `http://127.0.0.1:${installation.env.DASHBOARD_PORT}`;
   });
 
   test('serves the pages of the dashboard, and signs the owner in with the printed login', async () => {

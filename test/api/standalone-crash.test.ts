@@ -1,4 +1,4 @@
-import { type Receiver, startReceiver, startStandalone, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, startStandalone, waitUntil } from '@rms/testkit';
 import { openSettings } from './suites/all.ts';
 import { expectStatus } from './support/api-client.ts';
 import type { One, Resource } from './support/api-types.ts';
@@ -7,11 +7,7 @@ import { newAccount } from './support/shape.ts';
 import { retryFast, subscribe } from './support/subscriber.ts';
 
 describe('Standalone, killed', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver({ path: '' });
-  });
-  afterAll(() => receiver?.close());
+  const receiver = perSuite(() => startReceiver({ path: '' }));
 
   test('after kill -9 of npm start with a backlog, the next start delivers every acknowledged create', async () => {
     const shape = await startStandalone({ env: openSettings });

@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type Commands,
   listenOnLoopback,
   makeCertificates,
+  perSuite,
   programEnv,
   type Receiver,
   type Standalone,
   startCommands,
   startReceiver,
   startStandalone,
+  suiteFolder,
   waitUntil,
 } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
@@ -31,20 +30,14 @@ interface Resource {
 
 describe('rms with an API key, on a machine that knows only the address of the API', () => {
   let service: Standalone;
-  let commands: Commands;
-  let folder: string;
+  const folder = suiteFolder('with-key');
   let key: string;
+  afterAll(() => service?.stop());
+  const commands = perSuite(startCommands);
   beforeAll(async () => {
-    commands = startCommands();
-    folder = await mkdtemp(join(tmpdir(), 'rms-with-key-'));
     service = await startStandalone({ env: openSettings });
     key = (await newKey('admin')).key;
   }, 120_000);
-  afterAll(async () => {
-    await commands?.stop();
-    await service?.stop();
-    if (folder) await rm(folder, { recursive: true });
-  });
 
   const newKey = (scope: string) =>
     service.rms<{ key: string }>('keys', 'create', '--environment', 'sandbox', '--scope', scope, '--name', scope);

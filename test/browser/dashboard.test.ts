@@ -1,19 +1,13 @@
-import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { copiedText, Environment, openWorld, Role, signIn, startMs, type TestUser, type World } from './support.ts';
+import { copiedText, Environment, Role, signIn, suiteWorld } from './support.ts';
 
 const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
 describeWith('chromium', 'The dashboard in a browser', () => {
-  let world: World;
-  let owner: TestUser;
-  beforeAll(async () => {
-    // The pages of every-page.test.ts and other suites are not translated.
-    world = await openWorld({}, { translated: true });
-    owner = await world.newUser('owner', Role.OWNER);
-  }, startMs);
-  afterAll(() => world?.stop());
-  afterEach(() => expect(world.consoleErrors.splice(0)).toEqual([]));
+  // The pages of every-page.test.ts and other suites are not translated.
+  const world = suiteWorld({}, { translated: true });
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
 
   const callApi = (key: string, path = '/v1/resources', init: RequestInit = {}) =>
     fetch(world.standalone.liveUrl + path, {
@@ -124,14 +118,12 @@ describeWith('chromium', 'The dashboard in a browser', () => {
   });
 
   describe('a webhook whose endpoint fails', () => {
-    let receiver: Receiver;
-    beforeAll(async () => {
-      receiver = await startReceiver();
+    const receiver = perSuite(startReceiver);
+    beforeAll(() =>
       receiver.respondWith((_, response) => {
         response.writeHead(500, { 'Content-Type': 'text/html' }).end(script);
-      });
-    });
-    afterAll(() => receiver.close());
+      }),
+    );
 
     test('is created, shown as failing, repaired, and its failed deliveries are redelivered', async () => {
       const page = await world.open(owner);

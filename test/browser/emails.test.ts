@@ -1,34 +1,14 @@
-import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { linkOfEmail } from './emails.ts';
-import {
-  copiedText,
-  Environment,
-  openWorld,
-  Role,
-  reloadUntil,
-  signIn,
-  startMs,
-  type TestUser,
-  type World,
-} from './support.ts';
+import { copiedText, Environment, Role, reloadUntil, signIn, suiteWorld } from './support.ts';
 
 const password = 'a password of twelve and more';
 
 describeWith('chromium', 'Links in emails, followed in a browser', () => {
-  let world: World;
-  let owner: TestUser;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    world = await openWorld();
-    owner = await world.newUser('owner', Role.OWNER);
-    receiver = await startReceiver();
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
-  });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  const world = suiteWorld();
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
+  const receiver = perSuite(startReceiver);
 
   const emailLink = (recipient: string, form: RegExp) => linkOfEmail(world.standalone.dataDir, recipient, form);
   const goTo = (page: Page, path: string) => page.goto(`/w/${world.workspaceId}/live${path}`);

@@ -1,16 +1,6 @@
-import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import {
-  Environment,
-  isTooWide,
-  keepPicture,
-  openWorld,
-  Role,
-  startMs,
-  type TestUser,
-  violations,
-  type World,
-} from './support.ts';
+import { Environment, isTooWide, keepPicture, Role, suiteWorld, violations } from './support.ts';
 
 /** Paths below a workspace and environment; `{…}` stands for an id created in beforeAll. */
 const pages = {
@@ -31,16 +21,13 @@ const pages = {
 } as const;
 
 describeWith('chromium', 'Every page', () => {
-  let world: World;
-  let owner: TestUser;
-  let receiver: Receiver;
   let created: Record<string, string>;
   let page: Page;
 
+  const world = suiteWorld();
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
+  const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    world = await openWorld();
-    owner = await world.newUser('owner', Role.OWNER);
-    receiver = await startReceiver();
     const key = await world.key(Environment.LIVE);
     const send = async (path: string, body: object) => {
       const response = await fetch(world.standalone.liveUrl + path, {
@@ -60,12 +47,7 @@ describeWith('chromium', 'Every page', () => {
     const link = page.getByRole('link', { name: 'resource.created' });
     const delivery = (await link.getAttribute('href'))?.split('/').at(-1) ?? '';
     created = { webhook: webhook.id, resource: resource.id, request: resource.request, delivery };
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
   });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const open = async (path: string) => {
     await page.goto(path);

@@ -1,35 +1,14 @@
-import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
-import type { Page } from 'playwright-core';
-import {
-  Environment,
-  keepPicture,
-  openWorld,
-  Role,
-  startMs,
-  type TestUser,
-  violations,
-  type World,
-} from './support.ts';
+import { describeWith, perSuite, startReceiver } from '@rms/testkit';
+import { Environment, keepPicture, Role, suiteWorld, violations } from './support.ts';
 
 /** Health is written every five seconds, and the page polls at the same interval. */
 const seenMs = 30_000;
 
 describeWith('chromium', 'Health and events in a browser', () => {
-  let world: World;
-  let owner: TestUser;
-  let page: Page;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    world = await openWorld();
-    owner = await world.newUser('owner', Role.OWNER);
-    page = await world.open(owner);
-    receiver = await startReceiver();
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
-  });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  const world = suiteWorld();
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
+  const page = perSuite(() => world.open(owner));
+  const receiver = perSuite(startReceiver);
 
   const goTo = (path: string, environment = 'live') => page.goto(`/w/${world.workspaceId}/${environment}${path}`);
   const send = async (base: string, key: string, path: string, body: object) => {

@@ -1,24 +1,16 @@
-import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, openWorld, Role, startMs, type TestUser, violations, type World } from './support.ts';
+import { Environment, Role, suiteWorld, violations } from './support.ts';
 
 describeWith('chromium', 'The live tail in a browser', () => {
-  let world: World;
-  let owner: TestUser;
-  let receiver: Receiver;
   let key: string;
+  const world = suiteWorld({}, { translated: true });
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
+  const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    world = await openWorld({}, { translated: true });
-    owner = await world.newUser('owner', Role.OWNER);
-    receiver = await startReceiver();
     key = await world.key(Environment.LIVE);
     await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
   });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   /** Returns the request ID. */
   const send = async (path: string, body: object) => {

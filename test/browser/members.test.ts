@@ -3,18 +3,12 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { describeWith, localServices } from '@rms/testkit';
-import { Environment, openWorld, Role, startMs, type TestUser, violations, type World } from './support.ts';
+import { describeWith, localServices, perSuite } from '@rms/testkit';
+import { Environment, Role, suiteWorld, violations } from './support.ts';
 
 describeWith('chromium', 'Identities and keys of members, in a browser', () => {
-  let world: World;
-  let owner: TestUser;
-  beforeAll(async () => {
-    world = await openWorld();
-    owner = await world.newUser('owner', Role.OWNER);
-  }, startMs);
-  afterAll(() => world?.stop());
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  const world = suiteWorld();
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
 
   const atAuth = () => {
     const { auth: target, security } = localServices(world.standalone.dataDir);

@@ -1,22 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { linkIn } from './emails.ts';
-import { copiedText, openWorld, reloadUntil, signIn, startMs, type World } from './support.ts';
+import { copiedText, reloadUntil, signIn, suiteWorld } from './support.ts';
 
 const events = 5;
 
 describeWith('chromium', 'A newcomer with only the README', () => {
-  let world: World;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    world = await openWorld();
-    receiver = await startReceiver();
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
-  });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  const world = suiteWorld();
+  const receiver = perSuite(startReceiver);
 
   /** Returns the word that npm start has printed after this label, and that begins like this. */
   const printed = (what: string, start = '') =>

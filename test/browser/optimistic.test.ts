@@ -1,15 +1,13 @@
-import { describeWith } from '@rms/testkit';
+import { describeWith, perSuite } from '@rms/testkit';
 import type { Page, Route } from 'playwright-core';
-import { Environment, openWorld, Role, startMs, type TestUser, type World } from './support.ts';
+import { Environment, Role, suiteWorld } from './support.ts';
 
 describeWith('chromium', 'Optimistic updates', () => {
-  let world: World;
-  let owner: TestUser;
   let page: Page;
   let created: { webhook: string; resource: string };
+  const world = suiteWorld({}, { translated: true });
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
   beforeAll(async () => {
-    world = await openWorld({}, { translated: true });
-    owner = await world.newUser('owner', Role.OWNER);
     const key = await world.key(Environment.LIVE);
     const send = async (path: string, body: object) => {
       const response = await fetch(world.standalone.liveUrl + path, {
@@ -24,9 +22,7 @@ describeWith('chromium', 'Optimistic updates', () => {
       resource: await send('/v1/resources', { name: 'First' }),
     };
     page = await world.open(owner);
-  }, startMs);
-  afterAll(() => world?.stop());
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  });
 
   const goTo = (path: string) => page.goto(`/w/${world.workspaceId}/live${path}`);
   const badge = (text: string) => page.locator('.badge', { hasText: new RegExp(`^${text}$`) }).first();

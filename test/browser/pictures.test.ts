@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describeWith, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { type Filled, fill } from './fill.ts';
-import { Environment, isTooWide, keepPicture, openWorld, Role, startMs, violations, type World } from './support.ts';
+import { Environment, isTooWide, keepPicture, Role, suiteWorld, violations } from './support.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 /** With DOCS_PICTURES=1, which `npm run docs:pictures` sets, the screenshots replace those in docs. */
@@ -47,12 +47,12 @@ const overflowing = `[...document.querySelectorAll('.card, :has(> table)')]
   .map((box) => box.textContent.slice(0, 60))`;
 
 describeWith('chromium', 'A workspace in use', () => {
-  let world: World;
   let filled: Filled;
   let page: Page;
   let delivery = '';
+  afterAll(() => filled?.stop());
+  const world = suiteWorld({ MONTHLY_QUOTA: monthlyQuota });
   beforeAll(async () => {
-    world = await openWorld({ MONTHLY_QUOTA: monthlyQuota });
     const ada = await world.newUser('Ada Lindqvist', Role.OWNER);
     await world.newUser('Jonas Weber', Role.ADMIN);
     await world.newUser('Priya Raman', Role.DEVELOPER);
@@ -71,12 +71,7 @@ describeWith('chromium', 'A workspace in use', () => {
       { what: 'a failed delivery' },
     );
     delivery = failed.split('/').at(-1) ?? '';
-  }, startMs);
-  afterAll(async () => {
-    await filled?.stop();
-    await world?.stop();
   });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const open = async (path: string) => {
     const { resource, request, key, retried: webhook } = filled;

@@ -1,16 +1,10 @@
-import { describeWith, startReceiver } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { callFrom, copiedText, openWorld, Role, startMs, type TestUser, type World } from './support.ts';
+import { callFrom, copiedText, Role, suiteWorld } from './support.ts';
 
 describeWith('chromium', 'A change that is repeated after a lost response', () => {
-  let world: World;
-  let owner: TestUser;
-  beforeAll(async () => {
-    world = await openWorld();
-    owner = await world.newUser('owner', Role.OWNER);
-  }, startMs);
-  afterAll(() => world?.stop());
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
+  const world = suiteWorld();
+  const owner = perSuite(() => world.newUser('owner', Role.OWNER));
 
   const goTo = (page: Page, path: string) => page.goto(`/w/${world.workspaceId}/live${path}`);
   /** The next change at this path takes effect, but its response is lost. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeWith, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { htmlOf } from './emails.ts';
-import { callFrom, openWorld, signIn, startMs, type TestUser, type World } from './support.ts';
+import { callFrom, signIn, suiteWorld, type TestUser } from './support.ts';
 
 /** Scripts that would run if a page treated them as anything but text; each of them calls `alert`. */
 const payloads = [
@@ -23,16 +23,14 @@ const all = payloads.join(' ');
 const inHeader = all.replaceAll(/[^\x20-\x7e]/g, '');
 
 describeWith('chromium', 'User-provided content', () => {
-  let world: World;
-  let receiver: Receiver;
   let owner: TestUser;
   let page: Page;
   let workspaceId: string;
   const created = { resource: '', webhook: '', key: '', delivery: '', request: '' };
 
+  const world = suiteWorld();
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    world = await openWorld();
-    receiver = await startReceiver({ path: '' });
     receiver.respondWith((_, response) => {
       response.writeHead(500, { 'Content-Type': 'text/html', 'X-Answer': inHeader, Location: 'javascript:alert(11)' });
       response.end(`<!doctype html><body onload=alert(12)>${all}`);
@@ -62,12 +60,7 @@ describeWith('chromium', 'User-provided content', () => {
     owner = { email, password };
     page = await world.open(owner);
     await fill();
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
   });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const api = (path: string) => `/api/workspaces/${workspaceId}/live${path}`;
   const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {

@@ -7,7 +7,7 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { chromiumPath, localServices, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
+import { chromiumPath, localServices, perSuite, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
 /** The whole service, with browsers on its dashboard. */
@@ -48,8 +48,6 @@ const flags = [
   '--no-proxy-server',
   `--host-resolver-rules=MAP ${host} 127.0.0.1`,
 ];
-/** Time limit for starting all services and a browser, possibly while another suite starts them too. */
-export const startMs = 180_000;
 /** On a busy machine, actions that are usually instant can take long. */
 const timeoutMs = 90_000;
 /** On a busy machine, an email alone can take a minute. */
@@ -135,6 +133,13 @@ export async function openWorld(
       await standalone.stop();
     },
   };
+}
+
+/** Opens a world for the tests of a suite. A message on the browser's console fails the test that causes it. */
+export function suiteWorld(...given: Parameters<typeof openWorld>): World {
+  const world = perSuite(() => openWorld(...given));
+  afterEach(() => expect(world.consoleErrors.splice(0)).toEqual([]));
+  return world;
 }
 
 async function newContext(browser: Browser, baseURL: string, width: number): Promise<BrowserContext> {

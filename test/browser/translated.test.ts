@@ -1,7 +1,7 @@
 import { describeWith } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { type Filled, fill } from './fill.ts';
-import { Environment, openWorld, Role, startMs, type World } from './support.ts';
+import { Environment, Role, suiteWorld } from './support.ts';
 
 /** Pages below a workspace's live environment. */
 const pages = [
@@ -33,21 +33,16 @@ const untranslated = `(() => {
 })()`;
 
 describeWith('chromium', 'A page that the browser translates', () => {
-  let world: World;
   let filled: Filled;
   let page: Page;
+  afterAll(() => filled?.stop());
+  const world = suiteWorld({}, { translated: true });
   beforeAll(async () => {
-    world = await openWorld({}, { translated: true });
     const { standalone, workspaceId } = world;
     const key = await world.key(Environment.LIVE);
     filled = await fill({ liveUrl: standalone.liveUrl, dataDir: standalone.dataDir, workspaceId, key });
     page = await world.open(await world.newUser('owner', Role.OWNER));
-  }, startMs);
-  afterAll(async () => {
-    await filled?.stop();
-    await world?.stop();
   });
-  afterEach(() => expect(world?.consoleErrors.splice(0)).toEqual([]));
 
   const open = async (path: string) => {
     const below = path.replace(/\{(\w+)\}/, (_, name: keyof Filled) => String(filled[name]));

@@ -1,24 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeWith, type Receiver, startReceiver } from '@rms/testkit';
-import { copiedText, Environment, openWorld, Role, startMs, type World } from './support.ts';
+import { describeWith, perSuite, startReceiver } from '@rms/testkit';
+import { copiedText, Environment, openWorld, Role } from './support.ts';
 
 const snippets = join(import.meta.dirname, '..', '..', 'packages', 'base', 'snippets');
 /** File of each language; packages/base/test/snippets/signature/snippets.test.ts runs them. */
 const files = { curl: 'send.sh', Node: 'verify.mjs', Python: 'verify.py', Go: 'verify.go' } as const;
 
 describeWith('chromium', 'The verification code on the page', () => {
-  let world: World;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    world = await openWorld();
-    receiver = await startReceiver();
-  }, startMs);
-  afterAll(async () => {
-    await receiver?.close();
-    await world?.stop();
-  });
+  const world = perSuite(openWorld);
+  const receiver = perSuite(startReceiver);
 
   test('is the tested code, and accepts a delivery with the secret of the page', async () => {
     const page = await world.open(await world.newUser('owner', Role.OWNER));

@@ -1,7 +1,7 @@
 import {
   describeWith,
   type Network,
-  type Receiver,
+  perSuite,
   startNetwork,
   startReceiver,
   testDatabase,
@@ -14,7 +14,7 @@ import type { Envelope, FeedEvent, FeedPage, NewKey } from '../api/support/api-t
 import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
-import { type ArchivedPostgres, startArchivedPostgres } from './base-backup.ts';
+import { startArchivedPostgres } from './base-backup.ts';
 import { startWriteRun, waitForAllEvents } from './write-run.ts';
 
 /** Number of creates in each phase. */
@@ -29,9 +29,7 @@ const writes = 60;
  * A restore to the moment begins the feed with the early events.
  */
 describeWith(['redis', 'kafka'], 'PostgreSQL restored from a base backup and its archive', () => {
-  let archived: ArchivedPostgres;
   let network: Network;
-  let receiver: Receiver;
   let account: Account;
   let revoked: NewKey;
   let moment: Date;
@@ -40,12 +38,12 @@ describeWith(['redis', 'kafka'], 'PostgreSQL restored from a base backup and its
   let late: string[];
   let restored: Network | undefined;
 
+  const archived = perSuite(startArchivedPostgres);
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    archived = await startArchivedPostgres();
     const database = await testDatabase([], archived.server.url);
     await database.pool.end();
     network = await startNetwork({ env: openSettings, existingDatabaseUrl: database.url });
-    receiver = await startReceiver({ path: '' });
     account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
     const client = await account.client('live', 'admin');
     await subscribe(client, receiver, ['resource.created']);
@@ -73,10 +71,6 @@ describeWith(['redis', 'kafka'], 'PostgreSQL restored from a base backup and its
   afterEach(async () => {
     await restored?.stop();
     restored = undefined;
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await archived?.remove();
   });
 
   /** Waits until the outbox is empty. Returns a database time after all previous changes and before all later ones. */

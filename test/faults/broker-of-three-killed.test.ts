@@ -1,13 +1,4 @@
-import {
-  describeWith,
-  type Kafka,
-  type Network,
-  type Receiver,
-  startKafka,
-  startNetwork,
-  startReceiver,
-  waitUntil,
-} from '@rms/testkit';
+import { describeWith, perSuite, startKafka, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { newAccount } from '../api/support/shape.ts';
@@ -17,21 +8,11 @@ import { startWriteRun, totalOf, waitForAllEvents } from './write-run.ts';
 const writes = 300;
 
 describeWith(['redis', 'kafka'], 'One of three brokers killed during writes', () => {
-  let kafka: Kafka;
-  let network: Network;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    kafka = await startKafka({ brokers: 3 });
-    const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers, EVENT_REPLICATION: '3' };
-    network = await startNetwork({ env });
-    receiver = await startReceiver({ path: '' });
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await network?.stop();
-    await kafka?.stop();
-  });
+  const kafka = perSuite(() => startKafka({ brokers: 3 }));
+  const receiver = perSuite(() => startReceiver({ path: '' }));
+  const network = perSuite(() =>
+    startNetwork({ env: { ...openSettings, KAFKA_BROKERS: kafka.brokers, EVENT_REPLICATION: '3' } }),
+  );
 
   test('every acknowledged create is delivered, with the broker down and after its return', async () => {
     const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });

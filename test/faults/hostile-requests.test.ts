@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type Standalone, startStandalone } from '@rms/testkit';
+import { perSuite, startStandalone } from '@rms/testkit';
 import { createMutator, type HostileRequest } from './request-mutator.ts';
 
 const requests = 10_000;
@@ -44,17 +44,13 @@ function problemOf(text: string, { whole, noBody }: HostileRequest): string | un
 }
 
 describe('Hostile requests', () => {
-  let service: Standalone;
   let key: string;
+  const service = perSuite(() => startStandalone({ env: settings }));
   beforeAll(async () => {
-    service = await startStandalone({ env: settings });
     const created = await service.rms<{ key: string }>(
       ...['keys', 'create', '--environment', 'live', '--scope', 'admin', '--name', 'hostile'],
     );
     key = created.key;
-  });
-  afterAll(async () => {
-    await service?.stop();
   });
 
   test(`${requests} requests: none gets a 5xx, and every response has an X-Request-ID`, async () => {

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeWith, type Network, startNetwork, waitUntil } from '@rms/testkit';
+import { describeWith, type Network, startNetwork, suiteFolder, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 import { Agent } from 'undici';
 import { openSettings } from '../api/suites/all.ts';
@@ -46,7 +43,7 @@ function quantile(values: readonly number[], share: number): number {
  * slow machine nor a single stall of its disk fails it. The seed determines the actions, but not their interleaving.
  */
 describeWith(['redis', 'kafka'], 'A calm tenant next to a hostile one', () => {
-  let folder: string;
+  const folder = suiteFolder('clock');
   let clock: InstanceClock;
   let network: Network;
   let rpc: Rpc;
@@ -56,7 +53,6 @@ describeWith(['redis', 'kafka'], 'A calm tenant next to a hostile one', () => {
   const dispatcher = new Agent({ connections: 8 });
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'clock-'));
     clock = clockOfInstance(folder);
     network = await startNetwork({ env: openSettings, serviceEnv: { webhooks: clock.env } });
     rpc = connectAll(network);
@@ -70,7 +66,6 @@ describeWith(['redis', 'kafka'], 'A calm tenant next to a hostile one', () => {
     rpc?.close();
     await network?.stop();
     await endpoints?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const newWorkspace = async (name: string) =>

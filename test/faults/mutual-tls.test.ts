@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
@@ -15,7 +14,15 @@ import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
 import { readSettings } from '@rms/runtime/settings';
-import { describeWith, type Network, type Receiver, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
+import {
+  describeWith,
+  type Network,
+  perSuite,
+  startNetwork,
+  startReceiver,
+  suiteFolder,
+  waitUntil,
+} from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { expectStatus } from '../api/support/api-client.ts';
 import type { FeedPage, One, Resource } from '../api/support/api-types.ts';
@@ -30,18 +37,12 @@ const silent = { info() {}, warn() {}, error() {} };
 
 describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
   let network: Network;
-  let receiver: Receiver;
-  let emails: string;
+  const emails = suiteFolder('emails');
+  afterAll(() => network?.stop());
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    emails = mkdtempSync(join(tmpdir(), 'rms-emails-'));
     const env = { ...openSettings, EMAIL_DIR: emails };
     network = await startNetwork({ env, mutualTls: true, dashboard: true });
-    receiver = await startReceiver({ path: '' });
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await network?.stop();
-    rmSync(emails, { recursive: true, force: true });
   });
 
   const as = (name: string) => createRpcSecurity(readSettings(network.identity(name)), silent);

@@ -1,14 +1,4 @@
-import {
-  describeWith,
-  isReady,
-  type Kafka,
-  type Network,
-  type Receiver,
-  startKafka,
-  startNetwork,
-  startReceiver,
-  waitUntil,
-} from '@rms/testkit';
+import { describeWith, isReady, perSuite, startKafka, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
@@ -18,20 +8,9 @@ import { startWriteRun, totalOf, waitForAllEvents } from './write-run.ts';
 const writes = 300;
 
 describeWith(['redis', 'kafka'], 'A process killed during writes', () => {
-  let kafka: Kafka;
-  let network: Network;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    kafka = await startKafka({ brokers: 1 });
-    network = await startNetwork({ env: { ...openSettings, KAFKA_BROKERS: kafka.brokers } });
-    receiver = await startReceiver({ path: '' });
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await network?.stop();
-    await kafka?.stop();
-  });
+  const kafka = perSuite(() => startKafka({ brokers: 1 }));
+  const network = perSuite(() => startNetwork({ env: { ...openSettings, KAFKA_BROKERS: kafka.brokers } }));
+  const receiver = perSuite(() => startReceiver({ path: '' }));
 
   /** Creates a workspace with a webhook at the receiver. */
   const prepare = async (): Promise<Account> => {

@@ -2,50 +2,56 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { describeWith, type Network, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
+import type { CallOptions } from '@rms/rpc';
+import { describeWith, perSuite, startNetwork, startReceiver } from '@rms/testkit';
 import pg from 'pg';
 import { untilAtRest } from './rpc/at-rest.ts';
-import type { Attempt, Caller, Entry } from './rpc/entry.ts';
+import type { Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { makeOwned, type Owned, responsesTo } from './rpc/owned.ts';
 import { allRows, rowsOf } from './rpc/rows.ts';
-import { connectAll, type Rpc } from './rpc/rpc.ts';
+import { connectAll, services } from './rpc/rpc.ts';
 import { tables } from './rpc/tables.ts';
 
-const methods = tables.flatMap(([service, entries]) =>
-  service.methods.flatMap((method): [string, Entry][] => {
-    const entry = entries[method.localName];
-    return entry ? [[nameOf(service, method), entry]] : [];
-  }),
-);
+interface Method {
+  readonly desc: DescMethod;
+  readonly entry: Entry;
+  /** Name of the client that has the method. */
+  readonly client: keyof typeof services;
+}
+
+const methods = Object.entries(services).flatMap(([name, service]: [string, DescService]) => {
+  const client = name as keyof typeof services;
+  const entries: Readonly<Record<string, Entry>> = tables[client];
+  return service.methods.flatMap((desc): [string, Method][] => {
+    const entry = entries[desc.localName];
+    return entry ? [[`${service.name}.${desc.name}`, { desc, entry, client }]] : [];
+  });
+});
 const bogus = 99 as Environment;
 
 describeWith(['redis', 'kafka'], 'gRPC methods called with data of another workspace', () => {
-  let network: Network;
-  let receiver: Receiver;
-  let db: pg.Client;
-  let rpc: Rpc;
   let owned: Owned;
   let other: string;
 
+  const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+  const network = perSuite(() => startNetwork({ env }));
+  const rpc = perSuite(() => connectAll(network));
+  const db = perSuite(
+    async () => {
+      const client = new pg.Client({ connectionString: network.env.DATABASE_URL });
+      await client.connect();
+      return client;
+    },
+    { end: (client) => client.end() },
+  );
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    receiver = await startReceiver({ path: '' });
     receiver.respondWith(({ path }, response) => void response.writeHead(path === '/fails' ? 500 : 200).end());
-    const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
-    network = await startNetwork({ env });
-    rpc = connectAll(network);
-    db = new pg.Client({ connectionString: network.env.DATABASE_URL });
-    await db.connect();
     const created = async (name: string) => (await rpc.workspaces.createWorkspace({ name })).workspace?.id ?? '';
     other = await created('Other');
     owned = await makeOwned(rpc, await created('Owner'), receiver);
     await untilAtRest(db);
-  });
-  afterAll(async () => {
-    rpc?.close();
-    await db?.end();
-    await network?.stop();
-    await receiver?.close();
   });
 
   const callsOfOwner = () => receiver.requests.filter(({ json }) => owned.markers.includes(json.id)).length;
@@ -65,8 +71,8 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with data of another works
   };
 
   test('every method of every service has an entry', async () => {
-    const known = tables.flatMap(([service, entries]) =>
-      Object.keys(entries).map((name) => `${service.typeName}/${name}`),
+    const known = Object.entries(tables).flatMap(([client, entries]) =>
+      Object.keys(entries).map((name) => `${services[client as keyof typeof services].typeName}/${name}`),
     );
     const there = (await servicesOfProtos()).flatMap(({ typeName, methods }) =>
       methods.map(({ localName }) => `${typeName}/${localName}`),
@@ -75,29 +81,28 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with data of another works
     expect(methods.length).toBe(known.length);
   });
 
-  test.each(methods)('%s neither returns nor changes data of others', async (_, entry) => {
+  test.each(methods)('%s neither returns nor changes data of others', async (_, method) => {
+    const { entry } = method;
     const before = await stateOfOwner();
-    if (entry.keyedBy === 'installation') {
-      for (const attempt of entry.attempts?.(rpc, owned) ?? []) {
-        const outcome = await expectOutcome('anybody', attempt);
+    const callers: [string, Caller][] =
+      entry.keyedBy === 'installation' ? [['anybody', owned.owner]] : outsidersTo(owned, entry);
+    for (const [who, caller] of callers) {
+      for (const [call, expected] of callsOf(method, caller)) {
+        const outcome = await outcomeOf(call);
+        expect([who, outcome]).toMatchObject([who, typeof expected === 'string' ? { refused: expected } : expected]);
         if (!entry.reveals) revealsNothing(outcome);
-      }
-    } else {
-      for (const [who, caller] of outsidersTo(owned, entry)) {
-        for (const attempt of entry.attempts(rpc, caller, owned)) revealsNothing(await expectOutcome(who, attempt));
       }
     }
     expect(await stateOfOwner()).toEqual(before);
   });
 
-  test.each(methods.filter(([, entry]) => entry.keyedBy !== 'installation'))(
+  test.each(methods.filter(([, { entry }]) => entry.keyedBy !== 'installation'))(
     '%s never applies to all workspaces or environments',
-    async (_, entry) => {
-      if (entry.keyedBy === 'installation') return;
+    async (_, method) => {
+      const { entry } = method;
       const before = await allRows(db);
       const { workspaceId } = owned.owner;
-      const outcomesOf = (caller: Caller) =>
-        Promise.all(entry.attempts(rpc, caller, owned).map(([call]) => outcomeOf(call)));
+      const outcomesOf = (caller: Caller) => Promise.all(callsOf(method, caller).map(([call]) => outcomeOf(call)));
 
       const unattributed = await outcomesOf({ workspaceId: '', environment: Environment.LIVE });
       unattributed.forEach(revealsNothing);
@@ -141,12 +146,16 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with data of another works
     expect(await stateOfOwner()).toEqual(before);
   });
 
-  /** Makes a call, expects this outcome, and returns the actual one. */
-  async function expectOutcome(who: string, [call, expected]: Attempt): Promise<unknown> {
-    const outcome = await outcomeOf(call);
-    if (typeof expected === 'string') expect([who, outcome]).toMatchObject([who, { refused: expected }]);
-    else expect([who, outcome]).toMatchObject([who, expected]);
-    return outcome;
+  /** Returns the calls of a method by a caller, with their expected outcomes for anybody but the owner. */
+  function callsOf({ desc, entry, client }: Method, caller: Caller): [() => Promise<unknown>, string | object][] {
+    const { workspaceId } = caller;
+    const keys = { tenant: caller, workspace: { workspaceId }, installation: {} }[entry.keyedBy];
+    const call = rpc[client][desc.localName as never] as (request: object, options?: CallOptions) => unknown;
+    return entry.calls(owned, caller).map(([request, outcome, options]) => {
+      const response = () => call({ ...keys, ...request }, options);
+      const isStream = desc.methodKind === 'server_streaming';
+      return [async () => (isStream ? allOf(response() as AsyncIterable<unknown>) : response()), outcome];
+    });
   }
 
   function revealsNothing(outcome: unknown): void {
@@ -155,8 +164,15 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with data of another works
   }
 });
 
-function nameOf(service: DescService, method: DescMethod): string {
-  return `${service.name}.${method.name}`;
+/** Collects all responses of a stream that ends with its deadline. */
+async function allOf(stream: AsyncIterable<unknown>): Promise<{ responses: unknown[] }> {
+  const responses: unknown[] = [];
+  try {
+    for await (const response of stream) responses.push(response);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'timeout') throw error;
+  }
+  return { responses };
 }
 
 /** Returns a call's response, or { refused: its error code }. */

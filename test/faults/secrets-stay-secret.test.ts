@@ -4,7 +4,7 @@ import {
   freePort,
   type Network,
   type PostgresServer,
-  type Receiver,
+  perSuite,
   type RedisServer,
   startNetwork,
   startPostgres,
@@ -28,7 +28,6 @@ const sessionKey = randomBytes(32);
 describeWith(['kafka', 'redis-server'], 'Secrets', () => {
   let postgres: PostgresServer;
   let redis: RedisServer;
-  let receiver: Receiver;
   let network: Network;
   let db: pg.Client;
   let metricsUrls: string[];
@@ -40,10 +39,15 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
   const errors: string[] = [];
   const outputs: Location[] = [];
 
+  afterAll(async () => {
+    await db?.end();
+    await network?.stop();
+    await Promise.all([redis?.stop(), postgres?.stop()]);
+  });
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
     postgres = await startPostgres();
     redis = await startRedis();
-    receiver = await startReceiver({ path: '' });
     const admin = new pg.Client({ connectionString: postgres.url });
     await admin.connect();
     await admin.query(`create role guarded login superuser password '${password}'`);
@@ -73,12 +77,6 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
       ...metrics.map((address) => `http://${address}/metrics`),
     ];
     db = await connected();
-  });
-  afterAll(async () => {
-    await db?.end();
-    await network?.stop();
-    await receiver?.close();
-    await Promise.all([redis?.stop(), postgres?.stop()]);
   });
 
   const connected = async () => {

@@ -9,8 +9,7 @@ import {
   mountSmallDisk,
   type Network,
   type PostgresServer,
-  type Receiver,
-  type SmallDisk,
+  perSuite,
   startKafka,
   startNetwork,
   startPostgresAt,
@@ -33,34 +32,29 @@ describeWith(
   ['redis', 'java', 'small-disk'],
   'Invariant 8: Kafka and PostgreSQL restarted, and a full disk, under load',
   () => {
-    let disk: SmallDisk;
     let postgres: PostgresServer;
     let kafka: Kafka;
     let network: Network;
     let metricsPort: number;
-    let receiver: Receiver;
     let db: pg.Pool;
 
+    afterAll(async () => {
+      await db?.end();
+      await network?.stop();
+      await kafka?.stop();
+      await postgres?.stop();
+    });
+    const disk = perSuite(() => mountSmallDisk(diskMegabytes));
+    const receiver = perSuite(() => startReceiver({ path: '' }));
     beforeAll(async () => {
-      disk = mountSmallDisk(diskMegabytes);
       postgres = await startPostgresAt(disk.path, smallLog);
       kafka = await startKafka({ brokers: 1 });
       const env = { ...openSettings, KAFKA_BROKERS: kafka.brokers };
       metricsPort = await freePort();
       const serviceEnv = { webhooks: { METRICS_ADDRESS: `127.0.0.1:${metricsPort}` } };
       network = await startNetwork({ env, serviceEnv, databaseUrl: postgres.url });
-
-      receiver = await startReceiver({ path: '' });
       db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
       db.on('error', () => {});
-    });
-    afterAll(async () => {
-      await db?.end();
-      await receiver?.close();
-      await network?.stop();
-      await kafka?.stop();
-      await postgres?.stop();
-      disk?.remove();
     });
 
     /** Readiness of a gateway and of the services behind it. */

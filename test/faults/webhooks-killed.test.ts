@@ -1,7 +1,7 @@
-import { describeWith, type Network, type Program, type Receiver, startNetwork, startReceiver } from '@rms/testkit';
+import { describeWith, type Program, perSuite, startNetwork, startReceiver } from '@rms/testkit';
 import pg from 'pg';
 import { openSettings } from '../api/suites/all.ts';
-import { type Gate, gateOf } from './gate.ts';
+import { gateOf } from './gate.ts';
 import { holdTable } from './held-table.ts';
 import { seededRandom } from './seeded.ts';
 import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
@@ -14,23 +14,13 @@ const ofOneInstance = Math.ceil(inFlightLimit / 3);
 
 describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed repeatedly', () => {
   const random = seededRandom();
-  let network: Network;
-  let second: Program;
-  let receiver: Receiver;
-  let gate: Gate;
-  let db: pg.Pool;
 
-  beforeAll(async () => {
-    network = await startNetwork({ env: openSettings });
-    second = (await network.moreWebhooks()).program;
-    receiver = await startReceiver({ path: '' });
-    gate = gateOf(receiver);
-    db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
-  });
-  afterAll(async () => {
-    await db?.end();
-    await receiver?.close();
-    await network?.stop();
+  const network = perSuite(() => startNetwork({ env: openSettings }));
+  const second = perSuite(async () => (await network.moreWebhooks()).program);
+  const receiver = perSuite(() => startReceiver({ path: '' }));
+  const gate = perSuite(() => gateOf(receiver));
+  const db = perSuite(() => new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 }), {
+    end: (opened) => opened.end(),
   });
 
   test('two instances, during fan-out, sending and recording: no event is lost, and only attempts in flight are repeated', async () => {

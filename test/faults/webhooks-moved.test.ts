@@ -1,15 +1,7 @@
-import {
-  describeWith,
-  type Network,
-  type Program,
-  type Receiver,
-  startNetwork,
-  startReceiver,
-  waitUntil,
-} from '@rms/testkit';
+import { describeWith, type Program, perSuite, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 import { openSettings } from '../api/suites/all.ts';
-import { type Gate, gateOf } from './gate.ts';
+import { gateOf } from './gate.ts';
 import { holdTableUnder } from './held-table.ts';
 import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
 import { startWriteRun, type WriteRun } from './write-run.ts';
@@ -17,24 +9,15 @@ import { startWriteRun, type WriteRun } from './write-run.ts';
 const feedStatement = 'insert into webhooks.feeds';
 
 describeWith(['redis', 'kafka'], 'Invariant 1: work that moves between instances of webhooks', () => {
-  let network: Network;
-  let receiver: Receiver;
-  let gate: Gate;
-  let db: pg.Pool;
   let flooding: WriteRun | undefined;
 
-  beforeAll(async () => {
-    network = await startNetwork({ env: openSettings });
-    receiver = await startReceiver({ path: '' });
-    gate = gateOf(receiver);
-    db = new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 });
+  const network = perSuite(() => startNetwork({ env: openSettings }));
+  const receiver = perSuite(() => startReceiver({ path: '' }));
+  const gate = perSuite(() => gateOf(receiver));
+  const db = perSuite(() => new pg.Pool({ connectionString: network.env.DATABASE_URL, max: 4 }), {
+    end: (opened) => opened.end(),
   });
   afterEach(() => flooding?.stop());
-  afterAll(async () => {
-    await db?.end();
-    await receiver?.close();
-    await network?.stop();
-  });
 
   test('an instance paused past its leases: another delivers; late results change nothing, and its queued deliveries are not sent', async () => {
     const watched = await watchWorkspace(network, receiver, db);

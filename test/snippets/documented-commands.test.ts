@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import {
   describeWith,
   freePort,
+  perSuite,
   programEnv,
-  type TestDatabase,
+  suiteFolder,
   testDatabase,
   testServer,
   waitUntil,
@@ -41,16 +41,15 @@ test('every note on a block of commands is one that this test knows', () => {
 });
 
 describeWith(['redis', 'kafka'], 'the commands of README and docs, in order', () => {
-  let folder: string;
-  let database: TestDatabase;
+  const folder = suiteFolder('commands');
   let env: NodeJS.ProcessEnv;
   /** Texts of the documents, with their replacements here: ports, stores, and the key that the first start printed. */
   const replaced = new Map<string, string>();
   const running = new Map<string, { child: ChildProcess; output: () => string }>();
 
+  afterAll(() => stopAll());
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-commands-'));
-    database = await testDatabase([]);
     const checkout = join(folder, 'rms');
     mkdirSync(checkout);
     for (const name of ['package.json', 'package-lock.json', 'node_modules', 'scripts', 'deploy', 'docs'])
@@ -77,11 +76,6 @@ describeWith(['redis', 'kafka'], 'the commands of README and docs, in order', ()
     replaced.set('127.0.0.1:9092', testServer('kafka'));
     replaced.set('127.0.0.1:8080', `127.0.0.1:${ports.PORT}`);
     replaced.set('9000', `${await freePort()}`);
-  });
-  afterAll(async () => {
-    await stopAll();
-    rmSync(folder, { recursive: true, force: true });
-    await database.drop();
   });
 
   const stop = async (name: string) => {

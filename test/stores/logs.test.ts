@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   describeWith,
   type Network,
   type Program,
-  type Receiver,
+  perSuite,
   startNetwork,
   startReceiver,
+  suiteFolder,
   waitUntil,
 } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
@@ -23,22 +23,16 @@ interface Line {
 
 describeWith(['redis', 'kafka'], 'The log of the services', () => {
   let network: Network;
-  let receiver: Receiver;
   let account: Account;
-  let folder: string;
+  const folder = suiteFolder('logs');
   let levelFile: string;
+  afterAll(() => network?.stop());
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-logs-'));
     levelFile = join(folder, 'level');
     writeFileSync(levelFile, '');
     network = await startNetwork({ env: { ...openSettings, LOG_LEVEL: 'info', LOG_LEVEL_FILE: levelFile } });
-    receiver = await startReceiver({ path: '' });
     account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await network?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   /** Returns the lines that a service has logged about a request. */

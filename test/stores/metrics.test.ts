@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   describeWith,
   freePort,
   type Network,
   type Program,
-  type Receiver,
+  perSuite,
   startNetwork,
   startProgram,
   startReceiver,
+  suiteFolder,
   waitUntil,
 } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
@@ -30,16 +29,19 @@ const added = new Set(['namespace', 'pod', 'slo']);
 describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
   let network: Network;
   let proxy: Program;
-  let receiver: Receiver;
   let urls: string[];
-  let emails: string;
+  const emails = suiteFolder('emails');
   let metrics: Map<string, ShownMetric>;
 
+  afterAll(async () => {
+    await proxy?.terminate();
+    await network?.stop();
+  });
+  const receiver = perSuite(() => startReceiver({ path: '' }));
   beforeAll(async () => {
     const [webhooks, resources, alerts] = [await freePort(), await freePort(), await freePort()];
     const [dashboard, egress] = [await freePort(), await freePort()];
     const at = (port: number) => ({ METRICS_ADDRESS: `127.0.0.1:${port}` });
-    emails = mkdtempSync(join(tmpdir(), 'rms-emails-'));
     network = await startNetwork({
       env: { ...openSettings, EMAIL_DIR: emails },
       serviceEnv: { webhooks: at(webhooks), resources: at(resources), alerts: at(alerts), dashboard: at(dashboard) },
@@ -52,7 +54,6 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
       network.authMetricsUrl,
       ...[webhooks, resources, alerts, dashboard, egress].map((port) => `http://127.0.0.1:${port}/metrics`),
     ];
-    receiver = await startReceiver({ path: '' });
     await drive(await newAccount({ shape: network, contract: await readContract(network.liveUrl) }));
     metrics = await waitUntil(
       async () => {
@@ -69,12 +70,6 @@ describeWith(['redis', 'kafka'], 'The metrics of all services', () => {
       },
       { what: 'all expected metrics' },
     );
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await proxy?.terminate();
-    await network?.stop();
-    rmSync(emails, { recursive: true, force: true });
   });
 
   const scrape = async () => {

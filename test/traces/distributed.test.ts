@@ -1,33 +1,14 @@
-import {
-  describeWith,
-  type Network,
-  type OtlpCollector,
-  type Receiver,
-  startNetwork,
-  startOtlpCollector,
-  startReceiver,
-} from '@rms/testkit';
+import { describeWith, perSuite, startNetwork, startOtlpCollector, startReceiver } from '@rms/testkit';
 import { recordWith } from './support/kafka-record.ts';
 import { requestIdSuite } from './support/request-id-suite.ts';
 import { traceSuite } from './support/trace-suite.ts';
-import { createFor, openSettings, subscribeTraced, type TracedShape, traceOf } from './support/traced-request.ts';
+import { createFor, openSettings, subscribeTraced, traceOf } from './support/traced-request.ts';
 
 describeWith(['redis', 'kafka'], 'traces of separate services', () => {
-  let collector: OtlpCollector;
-  let network: Network;
-  let receiver: Receiver;
-  let target: TracedShape;
-  beforeAll(async () => {
-    collector = await startOtlpCollector();
-    network = await startNetwork({ env: { ...openSettings, ...collector.env.grpc } });
-    receiver = await startReceiver();
-    target = await subscribeTraced({ shape: network, collector, receiver });
-  });
-  afterAll(async () => {
-    await network?.stop();
-    await receiver?.close();
-    await collector?.stop();
-  });
+  const collector = perSuite(startOtlpCollector);
+  const network = perSuite(() => startNetwork({ env: { ...openSettings, ...collector.env.grpc } }));
+  const receiver = perSuite(startReceiver);
+  const target = perSuite(() => subscribeTraced({ shape: network, collector, receiver }));
 
   traceSuite(() => target);
   requestIdSuite(() => ({ ...target, logs: () => Object.values(network.services).map((service) => service.output()) }));

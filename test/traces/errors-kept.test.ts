@@ -1,33 +1,15 @@
-import {
-  describeWith,
-  type Network,
-  type OtlpCollector,
-  type Receiver,
-  startNetwork,
-  startOtlpCollector,
-  startReceiver,
-  waitUntil,
-} from '@rms/testkit';
-import { createFor, openSettings, subscribeTraced, type TracedShape } from './support/traced-request.ts';
+import { describeWith, perSuite, startNetwork, startOtlpCollector, startReceiver, waitUntil } from '@rms/testkit';
+import { createFor, openSettings, subscribeTraced } from './support/traced-request.ts';
 
 describeWith(['redis', 'kafka'], 'with a sampler that drops all traces', () => {
-  let collector: OtlpCollector;
-  let network: Network;
-  let receiver: Receiver;
-  let target: TracedShape;
-  beforeAll(async () => {
-    collector = await startOtlpCollector();
-    network = await startNetwork({
+  const collector = perSuite(startOtlpCollector);
+  const network = perSuite(() =>
+    startNetwork({
       env: { ...openSettings, ...collector.env.http, OTEL_TRACES_SAMPLER: 'parentbased_always_off' },
-    });
-    receiver = await startReceiver();
-    target = await subscribeTraced({ shape: network, collector, receiver });
-  });
-  afterAll(async () => {
-    await network?.stop();
-    await receiver?.close();
-    await collector?.stop();
-  });
+    }),
+  );
+  const receiver = perSuite(startReceiver);
+  const target = perSuite(() => subscribeTraced({ shape: network, collector, receiver }));
 
   test('a failed attempt is exported, a successful one is not, and both propagate their trace', async () => {
     const [good, bad] = [`kept-${Date.now()}-good`, `kept-${Date.now()}-bad`];

@@ -1,31 +1,13 @@
-import {
-  type OtlpCollector,
-  type Receiver,
-  type Standalone,
-  startOtlpCollector,
-  startReceiver,
-  startStandalone,
-} from '@rms/testkit';
+import { perSuite, startOtlpCollector, startReceiver, startStandalone } from '@rms/testkit';
 import { requestIdSuite } from './support/request-id-suite.ts';
 import { traceSuite } from './support/trace-suite.ts';
-import { openSettings, subscribeTraced, type TracedShape } from './support/traced-request.ts';
+import { openSettings, subscribeTraced } from './support/traced-request.ts';
 
 describe('traces of npm start', () => {
-  let collector: OtlpCollector;
-  let standalone: Standalone;
-  let receiver: Receiver;
-  let target: TracedShape;
-  beforeAll(async () => {
-    collector = await startOtlpCollector();
-    standalone = await startStandalone({ env: { ...openSettings, ...collector.env.http } });
-    receiver = await startReceiver();
-    target = await subscribeTraced({ shape: standalone, collector, receiver });
-  });
-  afterAll(async () => {
-    await standalone?.stop();
-    await receiver?.close();
-    await collector?.stop();
-  });
+  const collector = perSuite(startOtlpCollector);
+  const standalone = perSuite(() => startStandalone({ env: { ...openSettings, ...collector.env.http } }));
+  const receiver = perSuite(startReceiver);
+  const target = perSuite(() => subscribeTraced({ shape: standalone, collector, receiver }));
 
   traceSuite(() => target);
   requestIdSuite(() => ({ ...target, logs: () => [standalone.output()] }));

@@ -1,34 +1,17 @@
-import {
-  describeWith,
-  type Network,
-  type OtlpCollector,
-  type Receiver,
-  startNetwork,
-  startOtlpCollector,
-  startReceiver,
-} from '@rms/testkit';
+import { describeWith, perSuite, startNetwork, startOtlpCollector, startReceiver } from '@rms/testkit';
 import { recordWith } from './support/kafka-record.ts';
-import { createFor, openSettings, subscribeTraced, type TracedShape } from './support/traced-request.ts';
+import { createFor, openSettings, subscribeTraced } from './support/traced-request.ts';
 
 const trace = '0af7651916cd43dd8448eb211c80319c';
 const tracestate = 'vendor=00f067aa0ba902b7,other=1';
 
 describeWith(['redis', 'kafka'], 'with TRUST_TRACEPARENT, the trace of a client', () => {
-  let collector: OtlpCollector;
-  let network: Network;
-  let receiver: Receiver;
-  let target: TracedShape;
-  beforeAll(async () => {
-    collector = await startOtlpCollector();
-    network = await startNetwork({ env: { ...openSettings, ...collector.env.http, TRUST_TRACEPARENT: 'true' } });
-    receiver = await startReceiver();
-    target = await subscribeTraced({ shape: network, collector, receiver });
-  });
-  afterAll(async () => {
-    await network?.stop();
-    await receiver?.close();
-    await collector?.stop();
-  });
+  const collector = perSuite(startOtlpCollector);
+  const network = perSuite(() =>
+    startNetwork({ env: { ...openSettings, ...collector.env.http, TRUST_TRACEPARENT: 'true' } }),
+  );
+  const receiver = perSuite(startReceiver);
+  const target = perSuite(() => subscribeTraced({ shape: network, collector, receiver }));
 
   test.each(['03', '02'])('continues to the endpoint with its tracestate and its flags %s', async (flags) => {
     const requestId = `trusted-${Date.now()}-${flags}`;

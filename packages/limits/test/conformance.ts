@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { noLimits } from '@rms/testkit';
 import type { LimitCheck, Limiter, LimiterOptions } from '../src/limiter.ts';
 
 export interface LimiterUnderTest {
@@ -10,14 +11,6 @@ export interface LimiterUnderTest {
   pass(seconds: number, of: { workspaceId: string; address: string }): Promise<void>;
 }
 
-const none: LimiterOptions = {
-  rateLimitRequests: 0,
-  workspaceRateLimitRequests: 0,
-  rateLimitWindowSeconds: 60,
-  monthlyQuota: 0,
-  authFailureLimit: 0,
-};
-
 /** Tests the contract of Limiter. */
 export function describeLimiter(name: string, create: (options: LimiterOptions) => Promise<LimiterUnderTest>): void {
   describe(`${name} as a Limiter:`, () => {
@@ -27,7 +20,7 @@ export function describeLimiter(name: string, create: (options: LimiterOptions) 
     let address: string;
 
     const open = async (options: Partial<LimiterOptions>) => {
-      const created = await create({ ...none, ...options });
+      const created = await create({ ...noLimits, ...options });
       limiter = created.limiter;
       const workspaceId = `ws_${randomUUID()}`;
       check = { workspaceId, environment: 'live', keyId: `key_${randomUUID()}`, keyVersion: 1 };

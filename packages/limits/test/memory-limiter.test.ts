@@ -1,3 +1,4 @@
+import { noLimits } from '@rms/testkit';
 import { createMemoryLimiter } from '../src/memory-limiter.ts';
 import { describeLimiter } from './conformance.ts';
 
@@ -14,11 +15,8 @@ describeLimiter('in memory', async (options) => {
 test('the quota is reset at the start of each month, in UTC', async () => {
   let nowMs = Date.UTC(2026, 11, 31, 23, 59, 30);
   const limiter = createMemoryLimiter({
-    rateLimitRequests: 0,
-    workspaceRateLimitRequests: 0,
-    rateLimitWindowSeconds: 60,
+    ...noLimits,
     monthlyQuota: 1,
-    authFailureLimit: 0,
     now: () => nowMs,
   });
   const check = { workspaceId: 'ws_1', environment: 'live', keyId: 'key_1', keyVersion: 1 } as const;

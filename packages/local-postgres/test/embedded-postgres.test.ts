@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, preparePostgres, startEmbeddedPostgres } from '@rms/local-postgres';
 import { createPool, type Pool } from '@rms/postgres/db';
-import { waitUntil } from '@rms/testkit';
+import { suiteFolder, waitUntil } from '@rms/testkit';
 
 const password = 'a-password';
 
 describe('Embedded PostgreSQL', () => {
-  let dataDir: string;
+  const dataDir = suiteFolder('pg');
   let logged: string[];
   const running: EmbeddedPostgres[] = [];
 
@@ -33,7 +33,6 @@ describe('Embedded PostgreSQL', () => {
 
   // All tests share a data directory, because creating it takes the longest.
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'rms-pg-'));
     logged = [];
     const postgres = await start();
     await withPool(postgres, (pool) => pool.query('create table note (text text)'));
@@ -45,7 +44,6 @@ describe('Embedded PostgreSQL', () => {
   afterEach(async () => {
     for (const postgres of running.splice(0)) await postgres.stop();
   });
-  afterAll(() => rmSync(dataDir, { recursive: true }));
 
   test('keeps its data across a restart', async () => {
     const first = await start();

@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { makeCertificates, waitUntil } from '@rms/testkit';
+import { makeCertificates, suiteFolder, waitUntil } from '@rms/testkit';
 import { callerNames, forKeys, forUsers } from '../src/callers.ts';
 import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
 
@@ -32,7 +29,7 @@ describe('A certificate identifies', () => {
 });
 
 describe('Callers of a server', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-callers-'));
+  const folder = suiteFolder('callers');
   const authority = makeCertificates(folder);
   let server: WorkspacesServer;
   const securityOf = (name: string, sans?: string[]): RpcSecurity => {
@@ -51,10 +48,7 @@ describe('Callers of a server', () => {
     } as const;
     server = await startWorkspaces({}, { security: securityOf('auth'), callers });
   });
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => server.stop());
 
   test('on concurrent connections are not confused', async () => {
     const gateway = clientOf(securityOf('gateway'));

@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { status } from '@grpc/grpc-js';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { type Callers, createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
-import { makeCertificates, waitUntil } from '@rms/testkit';
+import { makeCertificates, suiteFolder, waitUntil } from '@rms/testkit';
 import { watchCertificates } from '../src/certificates.ts';
 import { startWorkspaces } from './workspaces-server.ts';
 
@@ -15,7 +14,7 @@ const callers: Callers = { gateway: [listWorkspaces], rms: 'all' };
 const silent = { info() {}, warn() {}, error() {} };
 
 describe('Mutual TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-tls-'));
+  const folder = suiteFolder('tls');
   const authority = makeCertificates(join(folder, 'ours'));
   const untrusted = makeCertificates(join(folder, 'theirs'));
   const issued = (name: string, of = authority, options = {}) => ({
@@ -46,7 +45,6 @@ describe('Mutual TLS', () => {
     createClient(WorkspacesService, { target, timeoutMs: 60_000, ...(of ? { security: of } : {}) });
 
   afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop())));
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   test('a listed caller may call exactly its methods', async () => {
     const { server, logged } = await start();

@@ -9,6 +9,7 @@ export {
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { checkDeliveryTables, type Finding, type Invariant } from './delivery-tables.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
+export { perSuite, perTest, suiteFolder } from './fixture.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';
 export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
@@ -20,6 +21,7 @@ export { type DialWatch, watchDials } from './names/dial-watch.ts';
 export { type DnsServer, type Records, startDnsServer } from './names/dns-server.ts';
 export { serveNames } from './names/served-names.ts';
 export { type NamedServer, secondAddress, testSlowNames } from './names/slow-names.ts';
+export { noLimits } from './no-limits.ts';
 export { testOperatorMethods } from './operator-methods.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';

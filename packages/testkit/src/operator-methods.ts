@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { type Callers, operatorMethods } from '@rms/rpc';
 import { callEachMethod, callerKinds } from './call-each-method.ts';
+import { perSuite } from './fixture.ts';
 import { testGlobals } from './test-globals.ts';
 
 /** A service, its table of callers, and the methods that only `rms` may call, and only for an operator. */
@@ -14,13 +15,9 @@ interface OperatorMethodsCase {
 
 /** Declares the tests that exactly these methods of a service are refused unless an operator is the actor. */
 export function testOperatorMethods({ callers, services, forOperators, start }: OperatorMethodsCase): void {
-  const { describe, beforeAll, afterAll, test, expect } = testGlobals();
+  const { describe, test, expect } = testGlobals();
   describe('methods for operators', () => {
-    let service: Awaited<ReturnType<typeof start>>;
-    beforeAll(async () => {
-      service = await start();
-    });
-    afterAll(() => service?.stop());
+    const service = perSuite(start);
 
     const refusedFor = async (kind: keyof typeof callerKinds) => {
       const results = await callEachMethod(service.address, services, callerKinds[kind]);

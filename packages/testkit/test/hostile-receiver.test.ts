@@ -1,12 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { type HostileReceiver, startHostileReceiver } from '../src/index.ts';
+import { perSuite, startHostileReceiver } from '../src/index.ts';
 
 describe('startHostileReceiver', () => {
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    receiver = await startHostileReceiver();
-  });
-  afterAll(() => receiver?.stop());
+  const receiver = perSuite(startHostileReceiver);
 
   const post = (path: string, id: string, signature = '') =>
     fetch(receiver.url(path), {

@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { readEmail } from './read-email.ts';
 import {
   deliveryCounts,
@@ -10,35 +10,15 @@ import {
   requestCounts,
   startAlerts,
   type Tenant,
-  type TestAlerts,
   waitForEvaluation,
   webhookUrl,
 } from './support.ts';
 
 describe('Alerts', () => {
-  let smtp: SmtpReceiver;
-  let service: TestAlerts;
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver();
-    service = await startAlerts({ smtpUrl: smtp.url });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await smtp?.stop();
-  });
+  const smtp = perSuite(startSmtpReceiver);
+  const service = perSuite(() => startAlerts({ smtpUrl: smtp.url }));
 
-  let reports = 0;
-  const report = (parts: object) => {
-    reports += 1;
-    return service.usage.reportUsage({ reporterId: 'test', sequence: BigInt(reports), ...parts });
-  };
-  /** Creates a workspace with an owner with a unique address, so that its emails can be identified. */
-  const newOwner = (environment = Environment.LIVE) => {
-    const tenant = newTenant(environment);
-    const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
-    service.auth.addWorkspace(tenant.workspaceId, 'Acme & Söhne', owner);
-    return { tenant, owner };
-  };
+  const newOwner = (environment = Environment.LIVE) => service.newOwner(environment, 'Acme & Söhne');
   const emailsTo = (address: string) => smtp.emails().filter(({ to }) => to.includes(address));
   const emailed = (address: string, count: number) =>
     waitUntil(() => (emailsTo(address).length >= count ? emailsTo(address) : undefined), { what: `${count} emails` });
@@ -52,8 +32,8 @@ describe('Alerts', () => {
     const webhookId = newId('wh');
     const lastError = 'status: 204; only 200 counts as delivered';
     const failing = () => deliveryCounts({ ...tenant, webhookId, attempts: 2, failedAttempts: 2, lastError });
-    await report({ deliveries: [failing()] });
-    await report({ deliveries: [failing()] });
+    await service.report({ deliveries: [failing()] });
+    await service.report({ deliveries: [failing()] });
     const [email] = await emailed(owner, 1);
     const { subject, headers, text } = readEmail(email?.raw ?? '');
     expect(subject).toBe('Consecutive delivery attempts failed: hooks.example.com/orders?key=1 · Acme & Söhne (live)');
@@ -69,7 +49,7 @@ describe('Alerts', () => {
     expect(headers).toMatch(/^List-Unsubscribe: <https:\/\/dashboard\.example\.com\/unsubscribe\?token=[\w-]+>$/im);
     expect(headers).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/im);
     expect(headers).toMatch(/^Auto-Submitted: auto-generated$/im);
-    for (let i = 0; i < 3; i += 1) await report({ deliveries: [failing()] });
+    for (let i = 0; i < 3; i += 1) await service.report({ deliveries: [failing()] });
     await waitUntil(async () => (await incidentsOf(tenant))[0]?.worstValue === 10, { what: 'the worst value' });
     expect(await incidentsOf(tenant)).toMatchObject([
       {
@@ -80,7 +60,7 @@ describe('Alerts', () => {
         value: 4,
       },
     ]);
-    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 1, delivered: 1 })] });
+    await service.report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 1, delivered: 1 })] });
     await inState(tenant, IncidentState.RECOVERED);
     await service.database.pool.query('update alerts.notifications set due_at = now()');
     const both = await emailed(owner, 2);
@@ -105,12 +85,12 @@ describe('Alerts', () => {
   test('a recovery replies to the email that reported the problem and has its title, even if another rule reported it', async () => {
     const { tenant, owner } = newOwner();
     const webhookId = newId('wh');
-    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 4, failedAttempts: 4 })] });
+    await service.report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 4, failedAttempts: 4 })] });
     await emailed(owner, 1);
     // The second rule reports the same problem, without an email.
-    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 20, failedAttempts: 20 })] });
+    await service.report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 20, failedAttempts: 20 })] });
     await waitUntil(async () => (await incidentsOf(tenant)).length === 2, { what: 'the second incident' });
-    await report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 100, delivered: 100 })] });
+    await service.report({ deliveries: [deliveryCounts({ ...tenant, webhookId, attempts: 100, delivered: 100 })] });
     const calm = () =>
       service.database.pool.query(
         `update alerts.incidents set calm_since = now() - interval '1 hour'
@@ -131,13 +111,13 @@ describe('Alerts', () => {
 
   test('a failure rate opens an incident once there are enough requests; 429 does not count as a failure', async () => {
     const { tenant, owner } = newOwner();
-    await report({ requests: [requestCounts({ ...tenant, requests: 49, admitted: 49, serverErrors: 49 })] });
-    await report({
+    await service.report({ requests: [requestCounts({ ...tenant, requests: 49, admitted: 49, serverErrors: 49 })] });
+    await service.report({
       requests: [requestCounts({ ...tenant, requests: 30, admitted: 0, clientErrors: 30, rateLimited: 30 })],
     });
     await evaluated(tenant);
     expect(await incidentsOf(tenant)).toEqual([]);
-    await report({ requests: [requestCounts({ ...tenant, requests: 1, admitted: 1 })] });
+    await service.report({ requests: [requestCounts({ ...tenant, requests: 1, admitted: 1 })] });
     const incident = await inState(tenant, IncidentState.OPEN);
     expect(incident).toMatchObject({
       kind: AlertKind.API_ERROR_RATE,
@@ -153,7 +133,7 @@ describe('Alerts', () => {
   test('the quota rule warns at 80% and reports when the quota is used up, once each', async () => {
     const { tenant, owner } = newOwner();
     const use = (admitted: number) =>
-      report({ requests: [requestCounts({ ...tenant, requests: admitted, admitted, monthlyQuota: 100 })] });
+      service.report({ requests: [requestCounts({ ...tenant, requests: admitted, admitted, monthlyQuota: 100 })] });
     await use(79);
     await use(1);
     const warning = await inState(tenant, IncidentState.OPEN);

@@ -2,11 +2,11 @@ import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, perSuite, testAuditedCases } from '@rms/testkit';
 import { makeResubscribeToken, makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
 import { makeConfirmationToken } from '../src/recipient/confirmation-token.ts';
 import { userIdOf } from './fake-auth.ts';
-import { newTenant, startAlerts, type Tenant, type TestAlerts } from './support.ts';
+import { newTenant, startAlerts, type Tenant } from './support.ts';
 
 const services = [AlertsService, SecretsService, UsageService];
 const kind = AlertKind.QUOTA;
@@ -14,12 +14,8 @@ const owner = 'owner@example.com';
 const keys = [Buffer.alloc(32, 2)] as const;
 
 describe('Entries of the audit log of alerts', () => {
-  let service: TestAlerts;
   const tokens = new Set<string>();
-  beforeAll(async () => {
-    service = await startAlerts();
-  });
-  afterAll(() => service?.stop());
+  const service = perSuite(startAlerts);
 
   const newWorkspace = (): Tenant => {
     const tenant = newTenant();

@@ -1,6 +1,6 @@
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { countAcrossJump, movableClock, testDatabase } from '@rms/testkit';
+import { countAcrossJump, movableClock, perTest, testDatabase } from '@rms/testkit';
 import { leaseEmails, queueEmails, retryEmail } from '../src/email/email-queries.ts';
 import { evaluateSoon, setDue, takeDue } from '../src/evaluate/evaluation-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
@@ -46,13 +46,11 @@ test('a clock of PostgreSQL that is 40 days ahead during a pass of housekeeping 
 });
 
 describe('Waits that began while the clock of PostgreSQL was a day ahead', () => {
-  let database: Awaited<ReturnType<typeof testDatabase>>;
   let setAhead: Awaited<ReturnType<typeof movableClock>>;
+  const database = perTest(() => testDatabase([migrations]));
   beforeEach(async () => {
-    database = await testDatabase([migrations]);
     setAhead = await movableClock(database);
   });
-  afterEach(() => database?.drop());
 
   const notice = (id: string): IncidentNotice => ({
     notice: 'opened',

@@ -1,11 +1,12 @@
 import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
+import { createClient } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
+import { perSuite } from '@rms/testkit';
 import { contents } from '../src/deletion/contents.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
-import { alertsDatabase, startAlerts, type TestAlerts } from './support.ts';
+import { alertsDatabase, startAlerts } from './support.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 
@@ -16,16 +17,10 @@ describeDeletion({
 });
 
 describe('the method for the deletion of a workspace', () => {
-  let alerts: TestAlerts;
-  let deletion: RpcClient<typeof WorkspaceDeletionService>;
-  beforeAll(async () => {
-    alerts = await startAlerts();
-    deletion = createClient(WorkspaceDeletionService, { target: alerts.address, timeoutMs: 60_000 });
-  });
-  afterAll(async () => {
-    deletion?.close();
-    await alerts?.stop();
-  });
+  const alerts = perSuite(startAlerts);
+  const deletion = perSuite(() =>
+    createClient(WorkspaceDeletionService, { target: alerts.address, timeoutMs: 60_000 }),
+  );
 
   test('refuses an empty workspace, which account emails have', async () => {
     await expect(deletion.deleteContents({ workspaceId: '' })).rejects.toMatchObject({ code: 'invalid_request' });

@@ -2,7 +2,7 @@ import { type Tenant, toTenant } from '@rms/base/tenant';
 import { createPool } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { Counter } from '@rms/runtime/metrics';
-import { type TestDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, type TestDatabase, waitUntil } from '@rms/testkit';
 import { createEvaluator } from '../src/evaluate/evaluator.ts';
 import { deleteSurplus, readCurrent } from '../src/incident/incident-queries.ts';
 import { alertsDatabase, newTenant } from './support.ts';
@@ -28,11 +28,7 @@ function countingPool(database: TestDatabase) {
 }
 
 describe('The evaluation of a tenant with many failing webhooks', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await alertsDatabase();
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(alertsDatabase);
 
   test('takes as many statements as that of any other tenant, because the others wait for it', async () => {
     const { workspaceId } = newTenant();

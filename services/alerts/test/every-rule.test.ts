@@ -2,17 +2,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { readEmail } from './read-email.ts';
-import {
-  deliveryCounts,
-  newTenant,
-  requestCounts,
-  startAlerts,
-  type Tenant,
-  type TestAlerts,
-  waitForEvaluation,
-} from './support.ts';
+import { deliveryCounts, requestCounts, startAlerts, type Tenant, waitForEvaluation } from './support.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -22,31 +14,12 @@ describe('Every kind of rule', () => {
   // The tenth of next month, so that no counts are expired and several days can pass before the month ends.
   const today = new Date();
   let nowMs = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 10, 12);
-  let smtp: SmtpReceiver;
-  let service: TestAlerts;
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver();
-    service = await startAlerts({ smtpUrl: smtp.url, now: () => nowMs });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await smtp?.stop();
-  });
+  const smtp = perSuite(startSmtpReceiver);
+  const service = perSuite(() => startAlerts({ smtpUrl: smtp.url, now: () => nowMs }));
 
-  let reports = 0;
-  const report = (parts: object) => {
-    reports += 1;
-    return service.usage.reportUsage({ reporterId: 'test', sequence: BigInt(reports), ...parts });
-  };
   const time = () => timestampFromMs(nowMs);
-  const requests = (counts: object) => report({ requests: [{ ...requestCounts(counts), time: time() }] });
-  const deliveries = (counts: object) => report({ deliveries: [{ ...deliveryCounts(counts), time: time() }] });
-  const newOwner = () => {
-    const tenant = newTenant();
-    const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
-    service.auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
-    return { tenant, owner };
-  };
+  const requests = (counts: object) => service.report({ requests: [{ ...requestCounts(counts), time: time() }] });
+  const deliveries = (counts: object) => service.report({ deliveries: [{ ...deliveryCounts(counts), time: time() }] });
   const subjectsTo = (address: string) =>
     smtp
       .emails()
@@ -154,7 +127,7 @@ describe('Every kind of rule', () => {
   test.each(ways)(
     '%s (%s): one email when it opens, one a day later, one when it recovers',
     async (title, kind, way) => {
-      const { tenant, owner } = newOwner();
+      const { tenant, owner } = service.newOwner();
       const subjectId = newId('wh');
       const evaluated = () => waitForEvaluation(service.database, tenant);
       await way.bad(tenant, subjectId);
@@ -185,7 +158,7 @@ describe('Every kind of rule', () => {
   );
 
   test('a webhook that fluctuates for an hour causes two emails: its failure, and its recovery when it lasts', async () => {
-    const { tenant, owner } = newOwner();
+    const { tenant, owner } = service.newOwner();
     const webhookId = newId('wh');
     const object = 'hooks.example.com/orders?key=1';
     for (let minute = 0; minute < 60; minute += 2) {
@@ -223,8 +196,8 @@ describe('Every kind of rule', () => {
   });
 
   test('the second failure rule of a webhook notifies only recipients whom the first has not notified', async () => {
-    const { tenant, owner } = newOwner();
-    // A workspace member, who need not confirm.
+    const { tenant, owner } = service.newOwner();
+    // A member of the workspace, who need not confirm.
     const onCall = 'viewer@example.com';
     await service.alerts.updateRule({
       ...tenant,
@@ -241,7 +214,7 @@ describe('Every kind of rule', () => {
   });
 
   test('activity in the sandbox opens no live incident, and its emails name the sandbox', async () => {
-    const { tenant, owner } = newOwner();
+    const { tenant, owner } = service.newOwner();
     const sandbox = { ...tenant, environment: Environment.SANDBOX };
     await requests({ ...sandbox, requests: 100, admitted: 100, serverErrors: 100 });
     await requests({ ...tenant, requests: 100, admitted: 100 });

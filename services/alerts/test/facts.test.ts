@@ -1,6 +1,6 @@
 import { type Tenant, toTenant } from '@rms/base/tenant';
 import { inTransaction } from '@rms/postgres/db';
-import type { TestDatabase } from '@rms/testkit';
+import { perSuite } from '@rms/testkit';
 import { readFacts } from '../src/evaluate/fact-queries.ts';
 import { addDeliveries, noDeliveries, rowsOf } from '../src/usage/usage.ts';
 import { addDeliveryCounts, addRuns } from '../src/usage/usage-queries.ts';
@@ -12,11 +12,7 @@ const daySeconds = 24 * 3_600;
 const hourMs = Date.UTC(2026, 4, 3, 10);
 
 describe('The facts of a tenant with an attempt per minute and webhook', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await alertsDatabase();
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(alertsDatabase);
 
   /** Adds an attempt per minute and webhook, in the 26 hours until `endMs`. */
   const addAttempts = async (endMs: number): Promise<Tenant> => {

@@ -1,33 +1,19 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { readEmail } from './read-email.ts';
-import { deliveryCounts, newTenant, startAlerts, type Tenant, type TestAlerts, waitForEvaluation } from './support.ts';
+import { deliveryCounts, startAlerts, type Tenant, waitForEvaluation } from './support.ts';
 
 const hourMs = 3_600_000;
 const webhook = 'hooks.example.com/orders?key=1';
 
 describe('Incidents of a rule that open close together', () => {
   let nowMs = Date.now();
-  let smtp: SmtpReceiver;
-  let service: TestAlerts;
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver();
-    // Notifications become due when the tests say so.
-    service = await startAlerts({ smtpUrl: smtp.url, now: () => nowMs, gatherMs: hourMs });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await smtp?.stop();
-  });
+  const smtp = perSuite(startSmtpReceiver);
+  // Notifications become due when the tests say so.
+  const service = perSuite(() => startAlerts({ smtpUrl: smtp.url, now: () => nowMs, gatherMs: hourMs }));
 
-  const newOwner = () => {
-    const tenant = newTenant();
-    const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
-    service.auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
-    return { tenant, owner };
-  };
   const pending = async ({ workspaceId }: Tenant) => {
     const { rows } = await service.database.pool.query<{ count: number; windows: number }>(
       `select count(*)::int as count, count(distinct due_at)::int as windows from alerts.notifications
@@ -50,16 +36,15 @@ describe('Incidents of a rule that open close together', () => {
     for (const id of webhookIds) await service.notify(tenant, 'webhook.disabled', id, { atMs: nowMs });
     await waitForEvaluation(service.database, tenant);
   };
-  let reports = 0;
   const deliveries = async (tenant: Tenant, counts: object) => {
-    reports += 1;
-    const report = { ...deliveryCounts({ ...tenant, ...counts }), time: timestampFromMs(nowMs) };
-    await service.usage.reportUsage({ reporterId: 'test', sequence: BigInt(reports), deliveries: [report] });
+    await service.report({
+      deliveries: [{ ...deliveryCounts({ ...tenant, ...counts }), time: timestampFromMs(nowMs) }],
+    });
     await waitForEvaluation(service.database, tenant);
   };
 
   test('are in one email per recipient, which lists them; so are their recoveries', async () => {
-    const { tenant, owner } = newOwner();
+    const { tenant, owner } = service.newOwner();
     const webhookIds = Array.from({ length: 60 }, () => newId('wh'));
     for (let i = 0; i < 3; i += 1) {
       await disable(tenant, webhookIds.slice(i * 20, (i + 1) * 20));
@@ -94,7 +79,7 @@ describe('Incidents of a rule that open close together', () => {
   });
 
   test('are reported to each recipient of the rule who has not unsubscribed from it', async () => {
-    const { tenant, owner } = newOwner();
+    const { tenant, owner } = service.newOwner();
     const kind = AlertKind.WEBHOOK_DISABLED;
     await service.alerts.updateRule({ ...tenant, kind, recipients: { addresses: ['viewer@example.com'] } });
     await disable(tenant, [newId('wh')]);
@@ -112,7 +97,7 @@ describe('Incidents of a rule that open close together', () => {
   });
 
   test('exclude those that another rule has reported to the same recipient', async () => {
-    const { tenant, owner } = newOwner();
+    const { tenant, owner } = service.newOwner();
     const onCall = 'viewer@example.com';
     await service.alerts.updateRule({
       ...tenant,

@@ -1,5 +1,6 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { perTest } from '@rms/testkit';
 import {
   confirmationLifeSeconds,
   makeConfirmationToken,
@@ -7,18 +8,14 @@ import {
 } from '../src/recipient/confirmation-token.ts';
 import { emailContext } from '../src/sealed/email-context.ts';
 import { userIdOf } from './fake-auth.ts';
-import { newTenant, startAlerts, type Tenant, type TestAlerts } from './support.ts';
+import { newTenant, startAlerts, type Tenant } from './support.ts';
 
 const kind = AlertKind.QUOTA;
 const owner = 'owner@example.com';
 const outside = 'ops@partner.example';
 
 describe('Recipients of alert emails', () => {
-  let service: TestAlerts;
-  beforeEach(async () => {
-    service = await startAlerts();
-  });
-  afterEach(() => service.stop());
+  const service = perTest(startAlerts);
 
   const newWorkspace = (): Tenant => {
     const tenant = newTenant();

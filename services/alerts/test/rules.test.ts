@@ -1,6 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { perSuite } from '@rms/testkit';
 import fc from 'fast-check';
 import { addressesOf } from '../src/notify/addresses.ts';
 import {
@@ -11,7 +12,7 @@ import {
   resubscribeLifeMs,
 } from '../src/notify/unsubscribe-token.ts';
 import { isEmailAddress } from '../src/rule/rule.ts';
-import { newTenant, startAlerts, type TestAlerts } from './support.ts';
+import { newTenant, startAlerts } from './support.ts';
 
 describe('Email addresses', () => {
   test.each(['a@example.com', 'first.last+tag@sub.example.test', "o'neil@example.com", 'x@localhost'])(
@@ -74,11 +75,7 @@ describe('Email addresses', () => {
 });
 
 describe('Rules', () => {
-  let service: TestAlerts;
-  beforeAll(async () => {
-    service = await startAlerts();
-  });
-  afterAll(() => service.stop());
+  const service = perSuite(startAlerts);
 
   test('exist by default: one per kind, enabled, with the owners as recipients', async () => {
     const { rules } = await service.alerts.listRules(newTenant());

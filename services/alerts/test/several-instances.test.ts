@@ -1,14 +1,10 @@
 import { newId } from '@rms/base/ids';
-import { type SmtpReceiver, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { FakeAuth } from './fake-auth.ts';
 import { alertsDatabase, deliveryCounts, newTenant, startAlerts } from './support.ts';
 
 describe('Several instances on one database', () => {
-  let smtp: SmtpReceiver;
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver();
-  });
-  afterAll(() => smtp?.stop());
+  const smtp = perSuite(startSmtpReceiver);
 
   test('open each incident once and send each email once', async () => {
     const given = await alertsDatabase();

@@ -1,25 +1,17 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { makeCertificates, type SmtpReceiver, startSmtpReceiver } from '@rms/testkit';
+import { makeCertificates, perSuite, startSmtpReceiver, suiteFolder } from '@rms/testkit';
 import { readAlertsConfig } from '../src/config.ts';
 import { chooseDelivery } from '../src/email/choose-delivery.ts';
 
 describe('each email is sent with the current files', () => {
   const log = createLogger({ name: 'test', level: 'silent' });
-  const folder = mkdtempSync(join(tmpdir(), 'rms-smtp-files-'));
+  const folder = suiteFolder('smtp-files');
   const urlFile = join(folder, 'url');
   const email = { id: 'eml_1', from: 'a@example.com', to: 'b@example.com', raw: Buffer.from('Subject: x\r\n\r\nx') };
-  let smtp: SmtpReceiver;
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver({ tls: 'starttls', login: { user: 'rms', password: 'second' } });
-  });
-  afterAll(async () => {
-    await smtp?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const smtp = perSuite(() => startSmtpReceiver({ tls: 'starttls', login: { user: 'rms', password: 'second' } }));
   const writeUrl = (password: string) => writeFileSync(urlFile, `smtp://rms:${password}@localhost:${smtp.port}`);
 
   test('the password in SMTP_URL_FILE, and the CA', async () => {

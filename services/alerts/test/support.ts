@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampNow } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { createInProcessBus } from '@rms/bus';
@@ -6,14 +6,14 @@ import { createMemoryLimiter } from '@rms/limits';
 import { migrations as auditMigrations } from '@rms/postgres/audit';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
-import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { type ReportUsageRequestSchema, UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { noLatencies } from '@rms/reporting/usage';
 import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
+import { noLimits, type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
 import { readSmtpUrl, type SmtpOptions } from '../src/email/smtp.ts';
 import { type AlertsConfig, createAlerts } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
@@ -48,16 +48,11 @@ const noticeTopic = 'rms.notices.v1';
 export async function startAlerts(options: StartOptions = {}) {
   const { given, auth = new FakeAuth(), smtpUrl, smtpCa, now = Date.now, ...overrides } = options;
   const logged: string[] = [];
+  let reports = 0n;
   const log = createLogger({ name: 'test', level: 'info', destination: { write: (line) => void logged.push(line) } });
   const database = given ?? (await alertsDatabase());
   const pool = testPool({ url: database.url, max: 8, applicationName: 'alerts', log });
-  const memory = createMemoryLimiter({
-    rateLimitRequests: 0,
-    workspaceRateLimitRequests: 0,
-    rateLimitWindowSeconds: 60,
-    monthlyQuota: 0,
-    authFailureLimit: 0,
-  });
+  const memory = createMemoryLimiter(noLimits);
   const lost = new Set<() => void>();
   const limiter = {
     ...memory,
@@ -102,6 +97,18 @@ export async function startAlerts(options: StartOptions = {}) {
     usage,
     alerts,
     secrets,
+    /** Reports counts as the same reporter. */
+    report(parts: MessageInitShape<typeof ReportUsageRequestSchema>) {
+      reports += 1n;
+      return usage.reportUsage({ reporterId: 'test', sequence: reports, ...parts });
+    },
+    /** Creates a workspace whose owner has a unique address, so that its emails can be identified. */
+    newOwner(environment = Environment.LIVE, name = 'Acme') {
+      const tenant = newTenant(environment);
+      const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
+      auth.addWorkspace(tenant.workspaceId, name, owner);
+      return { tenant, owner };
+    },
     /** Simulates a restart of Redis. */
     loseMarkers() {
       for (const listener of lost) listener();

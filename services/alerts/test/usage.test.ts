@@ -3,10 +3,10 @@ import { newId } from '@rms/base/ids';
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { addLatency, noLatencies } from '@rms/reporting/usage';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { forgetCounts, forgetReporters, forgetRuns } from '../src/usage/old-usage-queries.ts';
 import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
-import { deliveryCounts, newTenant, requestCounts, startAlerts, type TestAlerts } from './support.ts';
+import { deliveryCounts, newTenant, requestCounts, startAlerts } from './support.ts';
 
 describe('Periods', () => {
   const atMs = Date.UTC(2024, 1, 29, 23, 59, 30);
@@ -65,11 +65,7 @@ describe('Periods', () => {
 });
 
 describe('Usage', () => {
-  let alerts: TestAlerts;
-  beforeAll(async () => {
-    alerts = await startAlerts();
-  });
-  afterAll(() => alerts.stop());
+  const alerts = perSuite(startAlerts);
 
   const report = (reporterId: string, sequence: number, parts: object) =>
     alerts.usage.reportUsage({ reporterId, sequence: BigInt(sequence), ...parts });

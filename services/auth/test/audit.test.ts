@@ -1,15 +1,12 @@
 import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from './support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from './support.ts';
 
 const alice = { requestId: 'req-1', actor: 'operator:alice@laptop', clientAddress: '198.51.100.7' };
 
 describe('The audit log', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   const entriesOf = async (workspaceId: string, more: object = {}) =>
     (await auth.audit.listAuditEntries({ workspaceId, pageSize: 100, ...more })).entries;

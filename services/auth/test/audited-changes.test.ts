@@ -12,23 +12,19 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { type AuditedCases, auditedChain, auditedSecrets, testAuditedCases } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, perSuite, testAuditedCases } from '@rms/testkit';
 import { auditScene } from './audit-scene.ts';
 import { userCases } from './audited-user-cases.ts';
 import { workspaceCases } from './audited-workspace-cases.ts';
 import { authServices } from './auth-services.ts';
-import { startAccounts, type TestAccounts } from './user-support.ts';
+import { startAccounts } from './user-support.ts';
 
 /** Workspaces are deleted in batches; delete-workspace.test.ts tests the entry. */
 const services = authServices.filter((service) => service !== WorkspaceDeletionService);
 
 describe('Entries of the audit log of auth', () => {
-  let accounts: TestAccounts;
   const scene = auditScene(() => accounts);
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
 
   const cases: AuditedCases = {
     ...workspaceCases(scene),

@@ -1,8 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { shiftClock } from '@rms/testkit';
-import { as, authenticator, from, newAddress, newEmail, startAccounts, type TestAccounts } from './user-support.ts';
+import { perSuite, shiftClock } from '@rms/testkit';
+import { as, authenticator, from, newAddress, newEmail, startAccounts } from './user-support.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -12,16 +12,12 @@ describe.each([
   ['ahead', 30 * dayMs],
   ['behind', -30 * dayMs],
 ])('An instance whose clock is %s', (_, byMs) => {
-  let accounts: TestAccounts;
   let restore: () => void;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
+  const accounts = perSuite(startAccounts);
   beforeEach(() => {
     restore = shiftClock(byMs);
   });
   afterEach(() => restore());
-  afterAll(() => accounts?.stop());
 
   /** Returns the time until a table's links expire, in hours. */
   const hoursLeft = async (table: string) => {

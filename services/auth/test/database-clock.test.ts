@@ -1,6 +1,6 @@
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { countAcrossJump, movableClock } from '@rms/testkit';
+import { countAcrossJump, movableClock, perTest } from '@rms/testkit';
 import { insertEmail } from '../src/email/email-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { requestPartitions } from '../src/request/request-log.ts';
@@ -54,13 +54,11 @@ test('a clock of PostgreSQL that is 40 days ahead during a pass of housekeeping 
 
 describe('After the clock of PostgreSQL was a day ahead', () => {
   const dayMs = 24 * 3_600_000;
-  let database: Awaited<ReturnType<typeof authDatabase>>;
   let setAhead: Awaited<ReturnType<typeof movableClock>>;
+  const database = perTest(authDatabase);
   beforeEach(async () => {
-    database = await authDatabase();
     setAhead = await movableClock(database);
   });
-  afterEach(() => database?.drop());
 
   test('emails that were leased then are leased again, and leases of the real time last', async () => {
     const { pool } = database;

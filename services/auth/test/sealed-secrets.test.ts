@@ -1,5 +1,6 @@
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { perSuite } from '@rms/testkit';
 import { Secret } from 'otpauth';
 import { keyOf } from './support.ts';
 import { as, authenticator, startAccounts, type TestAccounts } from './user-support.ts';
@@ -66,20 +67,11 @@ describe('Changing the encryption key', () => {
 });
 
 describe('Stored second factors', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
 
   test('neither the secret nor a recovery code is stored or logged in plain text', async () => {
     const ann = await accounts.newUser();
-    const { secret } = await accounts.secondFactors.beginSecondFactor(
-      { userId: ann.id, password: ann.password },
-      as(ann),
-    );
-    const code = authenticator(secret).at(Date.now());
-    const { recoveryCodes } = await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const { secret, recoveryCodes } = await accounts.enroll(ann);
     const { rows } = await accounts.db.query<{ row: string }>(
       `select t::text as row from auth.users as t union all select t::text from auth.recovery_codes as t
         union all select t::text from audit.entries as t union all select t::text from auth.email_requests as t`,

@@ -14,7 +14,7 @@ import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { readSettings } from '@rms/runtime/settings';
-import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
+import { noLimits, type TestDatabase, testDatabase, testPool } from '@rms/testkit';
 import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 import { createPasswordHasher, type PasswordHasher } from '../src/password/hasher.ts';
@@ -27,14 +27,7 @@ export const authDatabase = (server?: string): Promise<TestDatabase> =>
 
 /** Creates a limiter that records markers and can simulate an outage of Redis. */
 export function createTestLimiter() {
-  const limits = {
-    rateLimitRequests: 0,
-    workspaceRateLimitRequests: 0,
-    rateLimitWindowSeconds: 60,
-    monthlyQuota: 0,
-    authFailureLimit: 0,
-  };
-  const memory = createMemoryLimiter(limits);
+  const memory = createMemoryLimiter(noLimits);
   const marked: KeyChange[] = [];
   let unavailable = false;
   let refused = 0;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FieldChange } from '@rms/base/audit-change';
-import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
+import { type EmailRequest, EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
@@ -58,6 +58,15 @@ export async function startAccounts(options: Parameters<typeof startAuth>[0] = {
       const created = await clients.users.createUser({ email, workspaceId: workspace, role });
       return { id: created.user?.id ?? '', email, password: created.password, workspaceId: workspace };
     },
+    /** Sets up the second factor of a user. Returns the device, the code that confirmed it, and the recovery codes. */
+    async enroll({ id: userId, password }: Pick<TestUser, 'id' | 'password'>) {
+      const by = as({ id: userId }, newAddress());
+      const { secret } = await clients.secondFactors.beginSecondFactor({ userId, password }, by);
+      const device = authenticator(secret);
+      const code = device.at(Date.now());
+      const { recoveryCodes, user } = await clients.secondFactors.confirmSecondFactor({ userId, code }, by);
+      return { secret, device, code, recoveryCodes, user };
+    },
     /** Signs in with a password and returns the result. By default each call comes from a different address. */
     async tryPassword(email: string, password: string, address = newAddress()) {
       const { result } = await clients.signIn.verifyPassword({ email, password }, from(address));
@@ -94,6 +103,12 @@ interface NewUser {
   readonly role?: Role;
   readonly workspaceId?: string;
   readonly email?: string;
+}
+
+/** Returns the token of the link in a queued email; '' if it has none. */
+export function tokenIn(email: Pick<EmailRequest, 'content'> | undefined): string {
+  const content = email?.content.value;
+  return content && 'token' in content ? content.token : '';
 }
 
 export function newEmail(): string {

@@ -1,14 +1,10 @@
+import { perSuite } from '@rms/testkit';
 import { openApiDocument } from '../src/openapi/document.ts';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('Conditional requests', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
 
   const objects = [
     ['/v1/resources', { name: 'One' }, { name: 'Two' }],

@@ -1,14 +1,10 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('400 invalid_request', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
 
   const detailsOf = async (method: string, path: string, raw: string | Buffer, headers = {}) => {
     const { status, body } = await api.send(method, path, { key, raw, headers });
@@ -196,7 +192,7 @@ describe('400 invalid_request', () => {
   ])('a valid Host header is required (%#)', async (header) => {
     const text = await sendBytes(
       api.gateway.addresses.live,
-      `GET /v1/resources HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${header}\r\n`,
+      `GET /v1/resources HTTP/1.1\r\nAuthorization: Bearer ${key.value}\r\nConnection: close\r\n${header}\r\n`,
     );
     const response = parseResponse(text);
     expect([response.status, response.body.error.details[0].field]).toEqual([400, 'Host']);

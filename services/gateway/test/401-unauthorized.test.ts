@@ -1,15 +1,11 @@
 import { generateApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { waitUntil } from '@rms/testkit';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest, waitUntil } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
 describe('401 invalid_api_key and api_key_expired', () => {
-  let api: TestGateway;
-  beforeEach(async () => {
-    api = await startGateway();
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
 
   const get = async (key: string) => {
     const { status, body } = await api.send('GET', '/v1/resources', { key });

@@ -1,11 +1,8 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('403 insufficient_scope and ip_not_allowed', () => {
-  let api: TestGateway;
-  beforeAll(async () => {
-    api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' } });
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(() => startGateway({ env: { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' } }));
 
   const endpoints = [
     ['read', 'GET', '/v1/resources'],

@@ -1,22 +1,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('413 payload_too_large and 415 unsupported_media_type', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
 
   const start = (...headers: string[]) =>
     [
       'POST /v1/resources HTTP/1.1',
       'Host: localhost',
-      `Authorization: Bearer ${key}`,
+      `Authorization: Bearer ${key.value}`,
       'Content-Type: application/json',
       ...headers,
       '\r\n',
@@ -55,7 +51,7 @@ describe('413 payload_too_large and 415 unsupported_media_type', () => {
     socket.write(json);
     const [second] = (await once(socket, 'data')) as [Buffer];
     expect(parseResponse(second.toString()).status).toBe(201);
-    const refused = start('Expect: 100-continue', 'Content-Length: 12').replace(key, 'none');
+    const refused = start('Expect: 100-continue', 'Content-Length: 12').replace(key.value, 'none');
     expect(parseResponse(await sendBytes(api.gateway.addresses.live, refused)).status).toBe(401);
   });
 

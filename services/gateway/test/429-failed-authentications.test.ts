@@ -1,15 +1,12 @@
 import { generateApiKey } from '@rms/base/api-key';
 import { createMemoryLimiter, type Limiter } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { perTest } from '@rms/testkit';
 import { FailedAuthentications } from '../src/checks/failed-authentications.ts';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('429 after too many failed authentications', () => {
-  let api: TestGateway;
-  beforeEach(async () => {
-    api = await startGateway({ env: { AUTH_FAILURE_LIMIT: '3', TRUSTED_PROXIES: '127.0.0.1' } });
-  });
-  afterEach(() => api.stop());
+  const api = perTest(() => startGateway({ env: { AUTH_FAILURE_LIMIT: '3', TRUSTED_PROXIES: '127.0.0.1' } }));
 
   const get = async (key: string | undefined, from: string) => {
     const headers = { 'X-Forwarded-For': from };

@@ -1,13 +1,9 @@
 import { RmsError } from '@rms/base/errors';
-import { freePort, waitUntil } from '@rms/testkit';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { freePort, perTest, waitUntil } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
-  let api: TestGateway;
-  beforeEach(async () => {
-    api = await startGateway();
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
 
   test('without the resources service the API returns 503 with Retry-After, and webhooks still work', async () => {
     const key = api.auth.newKey('admin').value;

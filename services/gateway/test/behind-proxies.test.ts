@@ -1,22 +1,24 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('Behind a trusted proxy', () => {
-  let api: TestGateway;
-  let key: string;
+  const api = perSuite(() => startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' } }));
+  const key = perSuite(() => api.auth.newKey('admin'));
   beforeAll(async () => {
-    api = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' } });
     api.resources.created.length = 0;
-    key = api.auth.newKey('admin').value;
     for (const name of ['one', 'two']) await api.send('POST', '/v1/resources', { key, json: { name } });
   });
-  afterAll(() => api.stop());
 
   /** Sends lines of a head; returns the response and the origin of its link. */
   async function list(target: string, ...lines: string[]) {
-    const head = [`GET ${target} HTTP/1.1`, `Authorization: Bearer ${key}`, 'Connection: close', ...lines, '\r\n'].join(
+    const head = [
+      `GET ${target} HTTP/1.1`,
+      `Authorization: Bearer ${key.value}`,
+      'Connection: close',
+      ...lines,
       '\r\n',
-    );
+    ].join('\r\n');
     const response = parseResponse(await sendBytes(api.gateway.addresses.live, head));
     const { next } = response.body.links ?? {};
     return { ...response, origin: next ? next.slice(0, next.indexOf('/v1/')) : '' };

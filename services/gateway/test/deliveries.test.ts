@@ -1,15 +1,11 @@
 import { newId } from '@rms/base/ids';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('/v1/deliveries', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeEach(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
+  const key = perTest(() => api.auth.newKey('admin'));
 
   const detailsOf = async (query: string) => {
     const { status, body } = await api.send('GET', `/v1/deliveries?${query}`, { key });

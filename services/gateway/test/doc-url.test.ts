@@ -1,16 +1,12 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 const catalog = 'https://docs.example.com/errors.html';
 
 describe('error.doc_url', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway({ env: { ERROR_CATALOG_URL: catalog, RATE_LIMIT_REQUESTS: '4' } });
-    key = api.auth.newKey('read').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(() => startGateway({ env: { ERROR_CATALOG_URL: catalog, RATE_LIMIT_REQUESTS: '4' } }));
+  const key = perSuite(() => api.auth.newKey('read'));
 
   test('links to the code in the catalog', async () => {
     for (const [method, path, code] of [

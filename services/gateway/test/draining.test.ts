@@ -1,17 +1,13 @@
 import { Agent, request } from 'node:http';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { waitUntil } from '@rms/testkit';
+import { perTest, waitUntil } from '@rms/testkit';
 import { createGateway, createGatewayContext, readGatewayConfig } from '../src/index.ts';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
 describe('Start and stop', () => {
-  let api: TestGateway;
-  beforeEach(async () => {
-    api = await startGateway();
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
 
   /** Blocks requests to the resources service. Returns functions that unblock them. */
   const hold = () => {

@@ -1,14 +1,10 @@
 import { newId } from '@rms/base/ids';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('GET /v1/events', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeEach(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('read').value;
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
+  const key = perTest(() => api.auth.newKey('read'));
 
   const get = (query = '') => api.send('GET', `/v1/events${query}`, { key });
   const fill = (count: number) => Array.from({ length: count }, (_, i) => api.events.add(`event ${i + 1}`));

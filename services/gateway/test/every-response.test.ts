@@ -1,15 +1,11 @@
 import { securityHeaders } from '@rms/net/http';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
 describe('Every response', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('write').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('write'));
 
   const requests = [
     ['GET', '/v1/resources', {}],
@@ -123,7 +119,7 @@ describe('Every response', () => {
       }),
     ]);
     const logged = JSON.stringify(api.lines);
-    expect(logged).not.toContain(key);
+    expect(logged).not.toContain(key.value);
     expect(logged).not.toContain('hidden');
   });
 });

@@ -1,18 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { securityHeaders } from '@rms/net/http';
-import { waitUntil } from '@rms/testkit';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 const tooLargeHead = 'The request line and the headers have more than 32 KiB in total.';
 
 describe('Malformed HTTP', () => {
-  let api: TestGateway;
-  beforeAll(async () => {
-    api = await startGateway();
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
 
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400, 'invalid_request'],

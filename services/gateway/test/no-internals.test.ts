@@ -1,6 +1,7 @@
 import { errorKinds, RmsError } from '@rms/base/errors';
 import { createMemoryLimiter } from '@rms/limits';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes, type WireResponse } from './support/wire.ts';
 
 const inside = 'relation "resources.resource" at /srv/rms/dist/create.js:12, password hunter2, 10.0.0.7:5432';
@@ -35,13 +36,8 @@ const failures: [string, () => unknown, keyof typeof errorKinds][] = [
 ];
 
 describe('Internal errors reveal no details', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeEach(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
+  const key = perTest(() => api.auth.newKey('admin'));
 
   const expectPublic = ({ status, body, text, headers }: WireResponse, code: keyof typeof errorKinds) => {
     const { httpStatus, message } = errorKinds[code];

@@ -6,17 +6,14 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { envelopeOf } from '@rms/api';
 import { eventTypes } from '@rms/base/webhook-events';
+import { perSuite } from '@rms/testkit';
 import { openApiDocument } from '../src/openapi/document.ts';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/start-gateway.ts';
 
 const require = createRequire(import.meta.url);
 
 describe('The OpenAPI document', () => {
-  let api: TestGateway;
-  beforeAll(async () => {
-    api = await startGateway();
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
 
   test('is served at /openapi.json on both listeners, without a key', async () => {
     const { status, body } = await api.send('GET', '/openapi.json');

@@ -1,17 +1,13 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
 describe('Names with a special meaning in JavaScript, and JSON that is expensive to parse', () => {
-  let api: TestGateway;
-  let key: string;
   const before = names.map((name) => (Object.prototype as Record<string, unknown>)[name]);
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
   afterEach(() => {
     expect(names.map((name) => (Object.prototype as Record<string, unknown>)[name])).toEqual(before);
     expect(Object.keys(Object.prototype)).toEqual([]);

@@ -1,15 +1,11 @@
 import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('/v1/replays', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeEach(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
+  const key = perTest(() => api.auth.newKey('admin'));
 
   const minimal = { webhook_id: 'wh_1', created_after: '2026-01-02T00:00:00Z' };
   const post = (json: unknown) => api.send('POST', '/v1/replays', { key, json });

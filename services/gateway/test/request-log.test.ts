@@ -1,8 +1,8 @@
 import { RmsError } from '@rms/base/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { shiftClock, waitUntil } from '@rms/testkit';
+import { perSuite, shiftClock, waitUntil } from '@rms/testkit';
 import { RequestLog, type RequestRecord } from '../src/requests/request-log.ts';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/start-gateway.ts';
 import { send } from './support/wire.ts';
 
 const silent = { warn() {}, error() {} } as never;
@@ -10,11 +10,7 @@ const record = (requestId: string, workspaceId = 'ws_1', status = 200) =>
   ({ requestId, workspaceId, environment: Environment.LIVE, status }) as RequestRecord;
 
 describe('Reported requests', () => {
-  let world: TestGateway;
-  beforeAll(async () => {
-    world = await startGateway();
-  });
-  afterAll(() => world.stop());
+  const world = perSuite(startGateway);
 
   const reported = (requestId: string) =>
     waitUntil(() => world.auth.requests.find((one) => one.requestId === requestId), {

@@ -1,15 +1,11 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 /** Requests with an ambiguous end, which two HTTP parsers could interpret differently. All of them must be rejected. */
 describe('Requests that a proxy and the gateway could parse differently', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
 
   const json = '{"name":"x"}';
   const chunked = (...chunks: string[]) => ['Transfer-Encoding: chunked', '', chunks.join('')].join('\r\n');
@@ -52,7 +48,7 @@ describe('Requests that a proxy and the gateway could parse differently', () => 
 
   test.each(forms)('%s is rejected, and data after it gets no response', async (_, rest) => {
     const created = api.resources.created.length;
-    const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.value}\r\nContent-Type: application/json\r\n`;
     const hidden = 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     const text = await sendBytes(api.gateway.addresses.live, `${head}${rest}${hidden}`);
     expect(text.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
@@ -67,7 +63,7 @@ describe('Requests that a proxy and the gateway could parse differently', () => 
     'Transfer-Encoding: %s is rejected',
     async (coding) => {
       const created = api.resources.created.length;
-      const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+      const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.value}\r\nContent-Type: application/json\r\n`;
       const rest = `Connection: close\r\nTransfer-Encoding: ${coding}\r\n\r\nc\r\n${json}\r\n0\r\n\r\n`;
       const { status } = parseResponse(await sendBytes(api.gateway.addresses.live, head + rest));
       expect([status, api.resources.created.length]).toEqual([400, created]);
@@ -81,7 +77,7 @@ describe('Requests that a proxy and the gateway could parse differently', () => 
     ['Content-Encoding', 'identity\r\nContent-Encoding: gzip'],
     ['Idempotency-Key', 'one\r\nidempotency-key: two'],
   ])('a second %s is rejected', async (name, value) => {
-    const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const head = `POST /v1/resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.value}\r\nContent-Type: application/json\r\n`;
     const rest = `${name}: ${value}\r\nConnection: close\r\nContent-Length: 12\r\n\r\n${json}`;
     const { status, body } = parseResponse(await sendBytes(api.gateway.addresses.live, head + rest));
     expect([status, body.error.details]).toEqual([

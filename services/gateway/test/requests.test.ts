@@ -1,23 +1,18 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('/v1/requests', () => {
-  let api: TestGateway;
-  let key: string;
-  let workspaceId: string;
-  beforeEach(async () => {
-    api = await startGateway();
-    ({ value: key, workspaceId } = api.auth.newKey('admin'));
-  });
-  afterEach(() => api.stop());
+  const api = perTest(startGateway);
+  const key = perTest(() => api.auth.newKey('admin'));
 
   const get = (path: string) => api.send('GET', path, { key });
   const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   const log = (fields: object = {}) =>
     api.auth.logged.push({
-      workspaceId,
+      workspaceId: key.workspaceId,
       requestId: 'request-1',
       startTime: timestampFromMs(startMs),
       method: 'PATCH',
@@ -60,7 +55,7 @@ describe('/v1/requests', () => {
     ]);
     expect(api.auth.searches).toMatchObject([
       {
-        workspaceId,
+        workspaceId: key.workspaceId,
         environment: 1,
         method: 'PATCH',
         route: '/v1/resources/:id',

@@ -1,14 +1,10 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 import { parseResponse, sendBytes } from './support/wire.ts';
 
 describe('A request that a proxy rewrites, as HTTP permits', () => {
-  let api: TestGateway;
-  let key: string;
-  beforeAll(async () => {
-    api = await startGateway();
-    key = api.auth.newKey('admin').value;
-  });
-  afterAll(() => api.stop());
+  const api = perSuite(startGateway);
+  const key = perSuite(() => api.auth.newKey('admin'));
 
   const body = '{"name":"Gruss"}';
   const length = Buffer.byteLength(body);
@@ -20,7 +16,7 @@ describe('A request that a proxy rewrites, as HTTP permits', () => {
   };
   const usual = (): Record<string, string> => ({
     Host: 'Host: api.example.com',
-    Authorization: `Authorization: Bearer ${key}`,
+    Authorization: `Authorization: Bearer ${key.value}`,
     'Content-Type': 'Content-Type: application/json',
     'Content-Length': `Content-Length: ${length}`,
   });
@@ -46,7 +42,7 @@ describe('A request that a proxy rewrites, as HTTP permits', () => {
     ['with entries of its own', { headers: { Via: 'Via: 1.1 a, 1.1 b\r\nForwarded: for=192.0.2.1\r\nTE: trailers' } }],
     ['with a repeated list', { headers: { Accept: 'Accept: application/json\r\nAccept: */*, ,' } }],
   ])('%s: has the same effect', async (_, { line = 'POST /v1/resources HTTP/1.1', headers = {}, content = body }) => {
-    const lines = Object.values({ ...usual(), ...headers }).map((text) => text.replace('KEY', key));
+    const lines = Object.values({ ...usual(), ...headers }).map((text) => text.replace('KEY', key.value));
     const response = await send(line, lines, content);
     expect([response.status, response.body.data?.name]).toEqual([201, 'Gruss']);
   });

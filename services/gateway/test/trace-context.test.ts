@@ -1,15 +1,12 @@
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perSuite } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03';
 
 describe.each(['true', 'false'])(
   "With TRUST_TRACEPARENT=%s and tracing disabled, a client's trace context",
   (trust) => {
-    let world: TestGateway;
-    beforeAll(async () => {
-      world = await startGateway({ env: { TRUST_TRACEPARENT: trust } });
-    });
-    afterAll(() => world.stop());
+    const world = perSuite(() => startGateway({ env: { TRUST_TRACEPARENT: trust } }));
 
     test.each([
       [sent, 'vendor=1,other=2', sent, 'vendor=1,other=2'],

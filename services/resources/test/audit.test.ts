@@ -1,17 +1,13 @@
 import { listAudit } from '@rms/postgres/audit';
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { type AuditedCases, auditedChain, auditedSecrets, readAudited, testAuditedCases } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, perSuite, readAudited, testAuditedCases } from '@rms/testkit';
 import { createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 const ann = 'ann@example.com';
 
 describe('Changes of resources', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startResources);
 
   type Caller = ReturnType<typeof newCaller>;
   /** Turns the caller into a dashboard user. The principal only identifies the tenant. */

@@ -1,12 +1,9 @@
 import { idTime } from '@rms/base/ids';
+import { perSuite } from '@rms/testkit';
 import { countsOf, createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 describe('BatchCreateResources', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources(2);
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(() => startResources(2));
 
   test('a new resource is active, its creation time matches its id, and its event is in the outbox', async () => {
     const context = newCaller();

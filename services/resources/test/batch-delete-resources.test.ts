@@ -1,12 +1,9 @@
 import { fromStatusMessage } from '@rms/rpc';
+import { perSuite } from '@rms/testkit';
 import { countsOf, createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 describe('BatchDeleteResources', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startResources);
 
   test('a deletion removes the resource, decrements its total and emits its last state', async () => {
     const context = newCaller();

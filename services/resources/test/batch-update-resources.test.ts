@@ -1,12 +1,9 @@
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { perSuite } from '@rms/testkit';
 import { countsOf, createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 describe('BatchUpdateResources', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources(2);
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(() => startResources(2));
 
   const update = async (context: ReturnType<typeof newCaller>, id: string, changes: object) =>
     itemOf((await rms.client.batchUpdateResources({ requests: [{ context, id, ...changes }] })).results[0]);

@@ -2,10 +2,10 @@ import { newId } from '@rms/base/ids';
 import { migrations as audit } from '@rms/postgres/audit';
 import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
+import { createClient } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { contents } from '../src/deletion/contents.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { migrations, outboxMigrations as outbox } from '../src/migrations.ts';
@@ -20,16 +20,10 @@ describeDeletion({
 });
 
 describe('the methods for the deletion of a workspace', () => {
-  let service: Awaited<ReturnType<typeof startResources>>;
-  let deletion: RpcClient<typeof WorkspaceDeletionService>;
-  beforeAll(async () => {
-    service = await startResources();
-    deletion = createClient(WorkspaceDeletionService, { target: service.address, timeoutMs: 60_000 });
-  });
-  afterAll(async () => {
-    deletion?.close();
-    await service?.stop();
-  });
+  const service = perSuite(startResources);
+  const deletion = perSuite(() =>
+    createClient(WorkspaceDeletionService, { target: service.address, timeoutMs: 60_000 }),
+  );
 
   test('counts the resources of both environments, and deletes them and their events', async () => {
     const caller = newCaller();

@@ -1,13 +1,9 @@
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { createOne, newCaller, startResources } from './support.ts';
 
-describe('a write that is queued when its call ends', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
+const rms = perSuite(startResources);
 
+describe('a write that is queued when its call ends', () => {
   /** Blocks all writes and occupies both statement slots. Returns a function that unblocks them. */
   const block = async () => {
     const holder = await rms.database.pool.connect();
@@ -57,12 +53,6 @@ describe('a write that is queued when its call ends', () => {
 });
 
 describe('a statement in flight when its call ends', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
-
   /** Blocks all statements on resources. Returns a function that unblocks them. */
   const lock = async () => {
     const holder = await rms.database.pool.connect();

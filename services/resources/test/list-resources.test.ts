@@ -1,13 +1,10 @@
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { perSuite } from '@rms/testkit';
 import { createOne, newCaller, startResources } from './support.ts';
 
 describe('ListResources', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startResources);
 
   const list = (context: ReturnType<typeof newCaller>, request: object = {}) =>
     rms.client.listResources({ context, pageSize: 20, ...request });

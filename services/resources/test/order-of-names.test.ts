@@ -1,12 +1,9 @@
 import { makePageToken } from '@rms/postgres/db';
+import { perSuite } from '@rms/testkit';
 import { createOne, newCaller, startResources } from './support.ts';
 
 describe('the order of names', () => {
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startResources);
 
   type Caller = ReturnType<typeof newCaller>;
   const list = (context: Caller, request: object = {}) =>

@@ -1,13 +1,10 @@
+import { perSuite } from '@rms/testkit';
 import { createOne, newCaller, startResources } from './support.ts';
 
 describe('page tokens', () => {
   const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const;
   const ring = [[oldKey], [newKey, oldKey], [newKey]] as const;
-  let rms: Awaited<ReturnType<typeof startResources>>;
-  beforeAll(async () => {
-    rms = await startResources(3, (instance) => ring[instance as 0 | 1 | 2]);
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(() => startResources(3, (instance) => ring[instance as 0 | 1 | 2]));
 
   test('remain valid after a key rotation while the old key is a previous key', async () => {
     const [before, during, after] = rms.clients as [typeof rms.client, typeof rms.client, typeof rms.client];

@@ -1,14 +1,10 @@
 import { listAudit } from '@rms/postgres/audit';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks } from './support.ts';
 
 describe('The audit log of webhooks', () => {
-  let rms: Awaited<ReturnType<typeof startWebhooks>>;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startWebhooks);
 
   test('records actor, address and request of every create, update, rotation, test, replay and delete, but never the secret', async () => {
     const tenant = newTenant();
@@ -53,8 +49,7 @@ describe('The audit log of webhooks', () => {
     const receiver = await startReceiver();
     try {
       const byUser = { context: { requestId: 'req_3', actor: 'user:usr_1', clientAddress: '192.0.2.7' } };
-      const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-      const id = webhook?.id ?? '';
+      const { id } = await rms.subscribe(tenant, receiver.url);
       await rms.webhooks.testWebhook({ ...tenant, id }, byUser);
       await rms.publish(newEvent(tenant));
       const [delivery] = await waitUntil(

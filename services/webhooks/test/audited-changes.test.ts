@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Scope } from '@rms/proto/rms/common/v1/common_pb';
@@ -16,33 +15,26 @@ import {
   auditedChain,
   auditedSecrets,
   makeCertificates,
-  type Receiver,
+  perSuite,
+  perTest,
   readAudited,
   startReceiver,
+  suiteFolder,
   testAuditedCases,
   waitUntil,
 } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from './support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
 
 const services = [DeadLettersService, DeliveriesService, EventsService, LookupService, SecretsService, WebhooksService];
 const time = expect.stringMatching(/^\d{4}-.*Z$/);
 const secret = '[secret]';
 
 describe('Entries of the audit log of webhooks', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  const folder = mkdtempSync(join(tmpdir(), 'rms-audited-'));
+  const folder = suiteFolder('audited');
   /** Values that no entry may contain. */
   const secrets = new Set<string>();
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
-  afterAll(() => rmSync(folder, { recursive: true }));
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const receiver = perTest(startReceiver);
 
   const byKey = (tenant: Tenant, requestId: string) => {
     const principal = { ...tenant, keyId: 'key_1', scope: Scope.ADMIN };

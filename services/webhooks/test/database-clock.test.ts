@@ -1,6 +1,6 @@
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { movableClock, type TestDatabase } from '@rms/testkit';
+import { movableClock, perTest } from '@rms/testkit';
 import { takeReplay } from '../src/delivery/step-queries.ts';
 import { createInstances } from '../src/engine/lease/instances.ts';
 import { repairSchedule, saveEndpoints } from '../src/engine/lease/schedule-queries.ts';
@@ -8,23 +8,21 @@ import { disableWebhook } from '../src/engine/record/endpoint-health-queries.ts'
 import { recordAttempts } from '../src/engine/record/record-queries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { responded, type Steps, stepsOn } from './leases.ts';
-import { newEvent, newTenant, type Tenant, webhooksDatabase } from './support.ts';
+import { newEvent, newEvents, newTenant, type Tenant, webhooksDatabase } from './support.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 describe('the clock of PostgreSQL', () => {
-  let database: TestDatabase;
   let setAhead: (aheadMs: number) => Promise<void>;
   let steps: Steps;
   let tenant: Tenant;
+  const database = perTest(webhooksDatabase);
   beforeEach(async () => {
-    database = await webhooksDatabase();
     setAhead = await movableClock(database);
     steps = stepsOn(database.pool);
     tenant = newTenant();
   });
-  afterEach(() => database.drop());
 
   /** Runs every housekeeping task once, as a restarted instance. Returns its metrics. */
   const housekeep = async () => {
@@ -54,10 +52,7 @@ describe('the clock of PostgreSQL', () => {
 
   test('a clock that is 40 days ahead during a pass of housekeeping deletes and ends nothing', async () => {
     const webhookId = await steps.subscribe(tenant);
-    const jobs = await steps.store(
-      Array.from({ length: 10 }, () => newEvent(tenant)),
-      10,
-    );
+    const jobs = await steps.store(newEvents(tenant, 10), 10);
     await recordAttempts(
       database.pool,
       jobs.slice(0, 5).map((job) => responded(job, 200)),

@@ -2,13 +2,13 @@ import { newId } from '@rms/base/ids';
 import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
 import { describeDeletion } from '@rms/postgres/workspace-deletion/describe-deletion';
 import { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
+import { createClient } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type Receiver, rowsOfWorkspace, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, rowsOfWorkspace, startReceiver, waitUntil } from '@rms/testkit';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { contents } from '../src/workspace/contents.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from './support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, webhooksDatabase } from './support.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 
@@ -33,21 +33,11 @@ describeDeletion({
 });
 
 describe('the methods for the deletion of a workspace', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  let deletion: RpcClient<typeof WorkspaceDeletionService>;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-    deletion = createClient(WorkspaceDeletionService, { target: rms.address, timeoutMs: 60_000 });
-  });
-  afterAll(async () => {
-    deletion?.close();
-    await rms?.stop();
-    await receiver?.close();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
+  const deletion = perSuite(() => createClient(WorkspaceDeletionService, { target: rms.address, timeoutMs: 60_000 }));
 
-  const subscribe = (tenant: Tenant) => rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+  const subscribe = (tenant: Tenant) => rms.subscribe(tenant, receiver.url);
   const remaining = async ({ workspaceId }: Tenant) => {
     const { pool } = rms.database;
     const { 'audit.entries': _, 'webhooks.deleted_workspaces': __, ...rest } = await rowsOfWorkspace(pool, workspaceId);

@@ -1,7 +1,7 @@
 import { newId } from '@rms/base/ids';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type TestDatabase, waitUntil } from '@rms/testkit';
+import { perTest, waitUntil } from '@rms/testkit';
 import type { EndCount } from '../src/delivery/end-count-queries.ts';
 import type { DeliveryCounter } from '../src/delivery/ended-deliveries.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
@@ -16,18 +16,14 @@ function noonOf(offset: number): number {
 }
 
 describe('housekeeping', () => {
-  let database: TestDatabase;
   let rms: Webhooks | undefined;
-  beforeEach(async () => {
-    database = await webhooksDatabase();
-    await database.pool.query(
+  afterEach(() => rms?.stop());
+  const database = perTest(webhooksDatabase);
+  beforeEach(() =>
+    database.pool.query(
       "select webhooks.make_partitions((now() at time zone 'UTC')::date - 45, (now() at time zone 'UTC')::date)",
-    );
-  });
-  afterEach(async () => {
-    await rms?.stop();
-    await database.drop();
-  });
+    ),
+  );
 
   /** Runs every task once. Returns the log lines. */
   const pass = async (

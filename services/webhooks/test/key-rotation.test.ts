@@ -1,6 +1,6 @@
 import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSecretBox } from '@rms/base/secrets';
-import { type Receiver, startReceiver, type TestDatabase } from '@rms/testkit';
+import { perTest, startReceiver } from '@rms/testkit';
 import { secretContext } from '../src/secrets/contexts.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant, webhooksDatabase } from './support.ts';
 
@@ -9,18 +9,12 @@ type Instance = Awaited<ReturnType<typeof startWebhooks>>;
 const [oldKey, newKey, otherKey] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
 
 describe('a rotation of the encryption key', () => {
-  let database: TestDatabase;
-  let receiver: Receiver;
   const instances: Instance[] = [];
-  beforeEach(async () => {
-    database = await webhooksDatabase();
-    receiver = await startReceiver();
-  });
   afterEach(async () => {
     for (const instance of instances.splice(0)) await instance.stop();
-    await receiver.close();
-    await database.drop();
   });
+  const database = perTest(webhooksDatabase);
+  const receiver = perTest(startReceiver);
 
   const start = async (...keys: [Buffer, ...Buffer[]]) => {
     const instance = await startWebhooks({ secretKeys: keys, pageTokenKeys: keys }, { given: database });

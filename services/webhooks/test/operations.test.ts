@@ -1,32 +1,18 @@
 import { createHmac } from 'node:crypto';
-import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant } from './support.ts';
+import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, retries, startWebhooks, type Tenant } from './support.ts';
 
 const conflict = { code: 'conflict' };
 
 describe('operating webhooks and deliveries', () => {
-  let rms: Awaited<ReturnType<typeof startWebhooks>>;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks({ eraseOnDelete: true });
-  });
-  afterAll(() => rms?.stop());
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(() => startWebhooks({ eraseOnDelete: true }));
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, maxRetries = 0, delayMs = 20) => {
-    const { webhook, secret } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
-    const delay = durationFromMs(delayMs);
-    const retryPolicy = { maxRetries, initialDelay: delay, maxDelay: delay };
-    await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
-    return { id, secret };
-  };
+  const subscribe = (tenant: Tenant, maxRetries = 0, delayMs = 20) =>
+    rms.subscribe(tenant, receiver.url, { retryPolicy: retries(maxRetries, delayMs) });
   const onlyDelivery = async (tenant: Tenant) => {
     const [delivery] = await rms.list(tenant);
     return { id: delivery?.id ?? '', status: delivery?.status };

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { type BusRecord, createInProcessBus, type EventBus } from '@rms/bus';
 import { migrations as audit } from '@rms/postgres/audit';
@@ -16,7 +16,7 @@ import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
-import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { type CreateWebhookRequestSchema, WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger, type Logger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
@@ -89,6 +89,16 @@ export async function startWebhooks(
   const secrets = createClient(SecretsService, target);
   const health = createClient(Health, target);
 
+  /** Creates a webhook of a tenant, for all events unless `more` says otherwise. */
+  const subscribe = async (
+    tenant: Tenant,
+    url: string,
+    more: MessageInitShape<typeof CreateWebhookRequestSchema> = {},
+  ) => {
+    const { webhook, secret } = await webhooks.createWebhook({ ...tenant, url, events: ['*'], ...more });
+    if (!webhook) throw new Error('no webhook in the response');
+    return { id: webhook.id, secret };
+  };
   /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
@@ -126,6 +136,7 @@ export async function startWebhooks(
     feed,
     secrets,
     health,
+    subscribe,
     publish,
     publishRecords,
     deadLetters,
@@ -152,6 +163,11 @@ export interface Tenant {
 
 export function newTenant(environment = Environment.LIVE): Tenant {
   return { workspaceId: newId('ws'), environment };
+}
+
+/** Returns a retry policy whose delays are all `delayMs`, or grow from there to `maxDelayMs`. */
+export function retries(maxRetries: number, delayMs: number, maxDelayMs = delayMs) {
+  return { maxRetries, initialDelay: durationFromMs(delayMs), maxDelay: durationFromMs(maxDelayMs) };
 }
 
 /** Makes a bus record like the relay. */
@@ -181,4 +197,18 @@ export function newEvent(tenant: Tenant, type = 'resource.created', name = 'thin
     requestId: newId('req'),
     body,
   });
+}
+
+/** Makes events of different resources. */
+export function newEvents(tenant: Tenant, count: number) {
+  return Array.from({ length: count }, () => newEvent(tenant));
+}
+
+/** Makes events of one resource. */
+export function laneOf(
+  tenant: Tenant,
+  count: number,
+  { resourceId = newId('res'), nameOf = String }: { resourceId?: string; nameOf?: (index: number) => string } = {},
+) {
+  return Array.from({ length: count }, (_, i) => newEvent(tenant, 'resource.updated', nameOf(i), resourceId));
 }

@@ -4,20 +4,15 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
+import { perTest } from '@rms/testkit';
+import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 
 const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 
 describe('npm start with another encryption key', () => {
-  let installation: Installation;
   let running: Start | undefined;
-  beforeEach(async () => {
-    installation = await newInstallation();
-  });
-  afterEach(async () => {
-    await stop();
-    installation.remove();
-  });
+  afterEach(() => stop());
+  const installation = perTest(newInstallation);
 
   const start = (env: NodeJS.ProcessEnv = {}) => {
     running = npmStart({ ...installation.env, WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...env });

@@ -6,11 +6,10 @@ import { dirname, join } from 'node:path';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import { freePort, localServices, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
+import { freePort, localServices, perTest, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
+import { newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
 
 describe('npm start', () => {
-  let installation: Installation;
   const starts: Start[] = [];
   const start = (env: NodeJS.ProcessEnv = {}, options: Parameters<typeof npmStart>[1] = {}) => {
     const started = npmStart({ ...installation.env, ...env }, options);
@@ -29,16 +28,13 @@ describe('npm start', () => {
     return ((await response.json()) as { meta: { total: number } }).meta.total;
   };
 
-  beforeEach(async () => {
-    installation = await newInstallation();
-  });
   afterEach(async () => {
     for (const one of starts.splice(0)) {
       if (one.child.exitCode === null && one.child.signalCode === null) one.child.kill('SIGTERM');
       await one.ended();
     }
-    installation.remove();
   });
+  const installation = perTest(newInstallation);
 
   test('prints one admin key per environment on the first start only; both keep working', async () => {
     const first = start();

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { describeWith, type TestDatabase, testDatabase } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
+import { describeWith, perSuite, testDatabase } from '@rms/testkit';
+import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 import { servicesEnv } from './services-env.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url));
@@ -14,19 +14,13 @@ const restrict = `
 const restricted = ['--mount', 'sh', '-c', restrict, 'sh'];
 
 describeWith(['redis', 'kafka', 'small-disk'], 'npm run start:services', () => {
-  let installation: Installation;
-  let database: TestDatabase;
   let services: Start | undefined;
-  beforeAll(async () => {
-    installation = await newInstallation();
-    database = await testDatabase([]);
-  });
   afterAll(async () => {
     services?.child.kill('SIGTERM');
     await services?.ended();
-    installation.remove();
-    await database.drop();
   });
+  const installation = perSuite(newInstallation);
+  const database = perSuite(() => testDatabase([]));
 
   test('the restrictions of this suite are effective', () => {
     const { stderr } = spawnSync('unshare', [...restricted, 'touch', '/var/rms-test'], { encoding: 'utf8' });

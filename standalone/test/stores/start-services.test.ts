@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { createClient } from '@rms/rpc';
-import { describeWith, localServices, type TestDatabase, testDatabase } from '@rms/testkit';
-import { type Installation, newInstallation, npmStart, type Start } from '../npm-start.ts';
+import { describeWith, localServices, perSuite, testDatabase } from '@rms/testkit';
+import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 import { servicesEnv } from './services-env.ts';
 
 const command = [process.execPath, fileURLToPath(new URL('../../../scripts/start-services.mjs', import.meta.url))];
@@ -19,18 +19,9 @@ test('npm run start:services lists missing settings', async () => {
 });
 
 describeWith(['redis', 'kafka'], 'npm run start:services', () => {
-  let installation: Installation;
-  let database: TestDatabase;
-  let env: NodeJS.ProcessEnv;
-  beforeAll(async () => {
-    installation = await newInstallation();
-    database = await testDatabase([]);
-    env = await servicesEnv(installation, database);
-  });
-  afterAll(async () => {
-    installation.remove();
-    await database.drop();
-  });
+  const installation = perSuite(newInstallation);
+  const database = perSuite(() => testDatabase([]));
+  const env = perSuite(() => servicesEnv(installation, database));
 
   let services: Start | undefined;
   afterEach(async () => {

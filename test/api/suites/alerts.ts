@@ -1,6 +1,6 @@
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 import { retryFast, subscribe } from '../support/subscriber.ts';
 
 interface Incident {
@@ -13,15 +13,9 @@ interface Incident {
 
 export function alertsSuite(target: () => Target): void {
   describe('Alerts', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('test', 'admin');
-      receiver = await startReceiver({ path: '' });
-    });
-    afterAll(() => receiver?.close());
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('test', 'admin'));
+    const receiver = perSuite(() => startReceiver({ path: '' }));
 
     const incident = (state: string, kind = 'delivery_failures_in_a_row', of = account) =>
       waitUntil(

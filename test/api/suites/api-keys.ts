@@ -1,15 +1,12 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import { type ApiKey, type ErrorBody, type One, type Page, timestampForm } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function apiKeysSuite(target: () => Target): void {
   describe('API keys', () => {
-    let account: Account;
-    let client: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
 
     const path = '/v1/api_keys';
     const create = async (body: object = { name: 'ci', scope: 'write' }, options = {}) =>

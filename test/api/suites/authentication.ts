@@ -1,18 +1,13 @@
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import type { ApiClient } from '../support/api-client.ts';
 import type { ErrorBody, NewKey } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function authenticationSuite(target: () => Target): void {
   describe('Authentication', () => {
-    let account: Account;
-    let live: ApiClient;
-    let sandbox: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      live = await account.client('live', 'admin');
-      sandbox = await account.client('test', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const live = perSuite(() => account.client('live', 'admin'));
+    const sandbox = perSuite(() => account.client('test', 'admin'));
 
     const refusal = async (client: ApiClient, headers: Record<string, string>) => {
       const response = await client.get<ErrorBody>('/v1/resources', { key: null, headers });

@@ -1,9 +1,9 @@
 import { newId } from '@rms/base/ids';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, FeedPage, One, Page, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
-import { retryFast, type Subscriber, subscribe } from '../support/subscriber.ts';
+import { newAccount, type Target } from '../support/shape.ts';
+import { retryFast, subscribe } from '../support/subscriber.ts';
 
 interface DeliveryObject {
   readonly id: string;
@@ -23,17 +23,10 @@ interface ReplayObject {
 /** Deliveries, replays and single events through the REST API. */
 export function deliveryOperationsSuite(target: () => Target): void {
   describe('Delivery operations', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    let subscriber: Subscriber;
-    beforeEach(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-      receiver = await startReceiver({ path: '' });
-      subscriber = await subscribe(client, receiver, ['resource.created']);
-    });
-    afterEach(() => receiver?.close());
+    const account = perTest(() => newAccount(target()));
+    const client = perTest(() => account.client('live', 'admin'));
+    const receiver = perTest(() => startReceiver({ path: '' }));
+    const subscriber = perTest(() => subscribe(client, receiver, ['resource.created']));
 
     const emit = async (name = 'Event', headers: Record<string, string> = {}) =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', { name }, { headers }), 201).body.data;

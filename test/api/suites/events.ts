@@ -1,24 +1,17 @@
 import { createHmac } from 'node:crypto';
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { perSuite, startReceiver } from '@rms/testkit';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { expectStatus } from '../support/api-client.ts';
 import { type One, type Resource, timestampForm } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 import { type Subscriber, subscribe } from '../support/subscriber.ts';
 
 export function eventsSuite(target: () => Target): void {
   describe('Events', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    let all: Subscriber;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-      receiver = await startReceiver({ path: '' });
-      all = await subscribe(client, receiver);
-    });
-    afterAll(() => receiver?.close());
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
+    const receiver = perSuite(() => startReceiver({ path: '' }));
+    const all = perSuite(() => subscribe(client, receiver));
 
     const create = async (body: object = { name: 'Observed' }) =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;

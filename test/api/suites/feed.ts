@@ -1,13 +1,11 @@
-import { startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, FeedEvent, FeedPage, One, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 import { subscribe } from '../support/subscriber.ts';
 
 export function feedSuite(target: () => Target): void {
   describe('Feed', () => {
-    let account: Account;
-    let client: ApiClient;
     /** All events of the account, fetched before the first test; they concern ten resources. */
     let all: FeedEvent[];
     let resources: Resource[];
@@ -34,9 +32,9 @@ export function feedSuite(target: () => Target): void {
       return pages;
     };
 
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
     beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
       resources = await Promise.all(
         Array.from({ length: 10 }, async (_, i) => {
           const created = await create(client, `Followed ${i}`);

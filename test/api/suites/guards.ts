@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { perSuite } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, Page, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 /** Settings for the services that this suite runs against: low limits, and webhook URLs as restricted as by default. */
 export const guardedSettings = {
@@ -15,10 +16,7 @@ export const guardedSettings = {
 export function guardsSuite(target: () => Target): void {
   describe('Guards', () => {
     describe('Rate limit and quota', () => {
-      let account: Account;
-      beforeAll(async () => {
-        account = await newAccount(target());
-      });
+      const account = perSuite(() => newAccount(target()));
 
       test('past the rate limit a key gets 429 with Retry-After, and a request after that delay succeeds', async () => {
         const client = account.clientWith('live', (await account.newKey('live', 'read')).key);
@@ -66,10 +64,7 @@ export function guardsSuite(target: () => Target): void {
     });
 
     describe('Webhook URLs', () => {
-      let account: Account;
-      beforeAll(async () => {
-        account = await newAccount(target());
-      });
+      const account = perSuite(() => newAccount(target()));
 
       const expectRefused = async (urls: string[]) => {
         let client: ApiClient | undefined;

@@ -1,15 +1,12 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function idempotencySuite(target: () => Target): void {
   describe('Idempotency', () => {
-    let account: Account;
-    let client: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
 
     const total = async (path: string) => (await client.get<Page<unknown>>(path)).body.meta.total;
     const create = (idempotencyKey: string, body: object = { name: 'Once', metadata: { a: '1', b: '2' } }) =>

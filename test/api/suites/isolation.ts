@@ -1,4 +1,4 @@
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { perSuite, startReceiver } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ApiKey, AuditEntry, ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -10,9 +10,9 @@ export function isolationSuite(target: () => Target): void {
     let outsiders: [string, ApiClient][];
     let resource: Resource;
     let webhook: Omit<Webhook, 'health'>;
-    let receiver: Receiver;
     let subscriber: Subscriber;
 
+    const receiver = perSuite(() => startReceiver({ path: '' }));
     beforeAll(async () => {
       const account = await newAccount(target());
       const other = await newAccount(target());
@@ -22,14 +22,12 @@ export function isolationSuite(target: () => Target): void {
         ['another workspace', await other.client('live', 'admin')],
         ['the sandbox of another workspace', await other.client('test', 'admin')],
       ];
-      receiver = await startReceiver({ path: '' });
       subscriber = await subscribe(owner, receiver);
       const { secret: _, health: _health, ...rest } = subscriber.webhook;
       webhook = rest;
       const answer = await owner.post<One<Resource>>('/v1/resources', { name: 'Private', metadata: { a: '1' } });
       resource = expectStatus(answer, 201).body.data;
     });
-    afterAll(() => receiver?.close());
 
     test('no endpoint returns or changes a resource of another environment or workspace', async () => {
       const path = `/v1/resources/${resource.id}`;

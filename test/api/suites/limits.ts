@@ -1,4 +1,5 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 
@@ -6,10 +7,7 @@ const emoji = '🎈'; // one code point, two UTF-16 units, four bytes
 
 export function limitsSuite(target: () => Target): void {
   describe('Limits of fields', () => {
-    let client: ApiClient;
-    beforeAll(async () => {
-      client = await (await newAccount(target())).client('live', 'admin');
-    });
+    const client = perSuite(async () => (await newAccount(target())).client('live', 'admin'));
 
     const total = async () => (await client.get<Page<Resource>>('/v1/resources?per_page=1')).body.meta.total;
 

@@ -1,20 +1,18 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function listsSuite(target: () => Target): void {
   describe('Lists', () => {
-    let account: Account;
-    let client: ApiClient;
-    let sandbox: ApiClient;
     const names = ['delta', 'Alpha', 'échelle', 'bravo', 'charlie', '🎈', 'alpha', 'zulu', 'bravo'];
     const statuses = ['active', 'inactive', 'archived'] as const;
     let all: Resource[];
 
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
+    const sandbox = perSuite(() => account.client('test', 'admin'));
     beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-      sandbox = await account.client('test', 'admin');
       for (let i = 0; i < 45; i++) {
         const body = { name: names[i % names.length], metadata: { i: `${i}` } };
         const { id } = expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;

@@ -1,13 +1,11 @@
+import { perSuite } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { DeliveryList, ErrorBody, One, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 export function operatorSuite(target: () => Target): void {
   describe('Operator', () => {
-    let account: Account;
-    beforeAll(async () => {
-      account = await newAccount(target());
-    });
+    const account = perSuite(() => newAccount(target()));
 
     test('/healthz, /livez and /readyz return 200 without a key on both listeners', async () => {
       for (const environment of ['live', 'test'] as const) {

@@ -1,13 +1,13 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 
 export function protocolSuite(target: () => Target): void {
   describe('Requests and responses', () => {
-    let client: ApiClient;
     let id: string;
+    const client = perSuite(async () => (await newAccount(target())).client('live', 'admin'));
     beforeAll(async () => {
-      client = await (await newAccount(target())).client('live', 'admin');
       id = expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'One' }), 201).body.data.id;
     });
 

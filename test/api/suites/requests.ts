@@ -1,8 +1,8 @@
 import { newId } from '@rms/base/ids';
-import { startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { One, Page, Resource } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 import { subscribe } from '../support/subscriber.ts';
 
 interface RequestObject {
@@ -24,12 +24,8 @@ interface Timeline {
 /** The request log through the REST API. */
 export function requestsSuite(target: () => Target): void {
   describe('Requests', () => {
-    let account: Account;
-    let client: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
 
     const list = async (query: string) =>
       expectStatus(await client.get<Page<RequestObject>>(`/v1/requests?${query}`), 200).body;

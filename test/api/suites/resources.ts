@@ -1,13 +1,11 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import { type ErrorBody, type One, type Resource, timestampForm } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 
 export function resourcesSuite(target: () => Target): void {
   describe('Resources', () => {
-    let client: ApiClient;
-    beforeAll(async () => {
-      client = await (await newAccount(target())).client('live', 'admin');
-    });
+    const client = perSuite(async () => (await newAccount(target())).client('live', 'admin'));
 
     const create = async (body: object = { name: 'A resource' }) =>
       expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;

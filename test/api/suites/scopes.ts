@@ -1,6 +1,7 @@
+import { perSuite } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ApiKey, ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 /** A call per permission and kind of object. Unknown objects get 404 after the check of the permission. */
 const calls = [
@@ -35,10 +36,7 @@ const permissions = [...new Set(calls.map(([permission]) => permission))].filter
 
 export function scopesSuite(target: () => Target): void {
   describe('Scopes', () => {
-    let account: Account;
-    beforeAll(async () => {
-      account = await newAccount(target());
-    });
+    const account = perSuite(() => newAccount(target()));
 
     /**
      * Calls every endpoint for resources and events on a new resource with a key of this scope; returns the status

@@ -1,7 +1,7 @@
-import { freePort, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { freePort, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 import { subscribe } from '../support/subscriber.ts';
 
 interface Rotated {
@@ -12,15 +12,9 @@ interface Rotated {
 
 export function webhookOperationsSuite(target: () => Target): void {
   describe('Operations of webhooks', () => {
-    let account: Account;
-    let client: ApiClient;
-    let receiver: Receiver;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-      receiver = await startReceiver({ path: '' });
-    });
-    afterAll(() => receiver?.close());
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
+    const receiver = perSuite(() => startReceiver({ path: '' }));
 
     const url = 'https://example.com/hook';
     const create = async (more: object = {}) =>

@@ -1,17 +1,14 @@
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import { type ErrorBody, type One, type Page, timestampForm, type Webhook } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 const url = 'https://example.com/hooks/rms';
 
 export function webhooksSuite(target: () => Target): void {
   describe('Webhooks', () => {
-    let account: Account;
-    let client: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
 
     const create = async (body: object = { url, events: ['resource.created'] }) =>
       expectStatus(await client.post<One<Webhook>>('/v1/webhooks', body), 201).body.data;

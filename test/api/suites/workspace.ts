@@ -1,5 +1,5 @@
-import { waitUntil } from '@rms/testkit';
-import { type ApiClient, expectStatus } from '../support/api-client.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { expectStatus } from '../support/api-client.ts';
 import {
   type ApiKey,
   type AuditEntry,
@@ -8,7 +8,7 @@ import {
   timestampForm,
   type Webhook,
 } from '../support/api-types.ts';
-import { type Account, newAccount, type Target } from '../support/shape.ts';
+import { newAccount, type Target } from '../support/shape.ts';
 
 interface Workspace {
   id: string;
@@ -17,12 +17,8 @@ interface Workspace {
 
 export function workspaceSuite(target: () => Target): void {
   describe('Workspace and audit log', () => {
-    let account: Account;
-    let client: ApiClient;
-    beforeAll(async () => {
-      account = await newAccount(target());
-      client = await account.client('live', 'admin');
-    });
+    const account = perSuite(() => newAccount(target()));
+    const client = perSuite(() => account.client('live', 'admin'));
 
     const path = '/v1/audit_log';
     const entries = async (query = '', by = client) =>

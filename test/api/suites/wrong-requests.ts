@@ -1,5 +1,6 @@
+import { perSuite } from '@rms/testkit';
 import fc from 'fast-check';
-import { type ApiClient, expectStatus, type RequestOptions } from '../support/api-client.ts';
+import { expectStatus, type RequestOptions } from '../support/api-client.ts';
 import type { One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 
@@ -119,11 +120,10 @@ function wrongRequests(resourceId: string, webhookId: string): fc.Arbitrary<Wron
 
 export function wrongRequestsSuite(target: () => Target): void {
   describe('Invalid requests', () => {
-    let client: ApiClient;
     let resource: Resource;
     let webhook: Webhook;
+    const client = perSuite(async () => (await newAccount(target())).client('live', 'admin'));
     beforeAll(async () => {
-      client = await (await newAccount(target())).client('live', 'admin');
       const created = await client.post<One<Resource>>('/v1/resources', { name: 'Stays', metadata: { a: '1' } });
       resource = expectStatus(created, 201).body.data;
       // No test deletes a resource: an attempt would change the webhook's health.

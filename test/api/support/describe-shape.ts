@@ -18,9 +18,7 @@ export function describeShape(
       shape = await start();
       target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
     });
-    afterAll(async () => {
-      await shape?.stop();
-    });
+    afterAll(() => shape?.stop());
     suites(() => {
       if (!target) throw new Error(`${name} did not start`);
       return target;

@@ -1,4 +1,4 @@
-import { type Receiver, startReceiver } from '@rms/testkit';
+import { perSuite, perTest, type Receiver, startReceiver } from '@rms/testkit';
 import { type ApiClient, expectStatus } from './api-client.ts';
 import type { One, Resource } from './api-types.ts';
 import { type Account, newAccount, type Target } from './shape.ts';
@@ -21,22 +21,14 @@ export interface WebhookScene {
 
 /** Declares the hooks of a suite that set the scene. */
 export function webhookScene(target: () => Target): WebhookScene {
-  let account: Account;
-  let client: ApiClient;
-  let receiver: Receiver;
   let active: Subscriber | undefined;
-  beforeAll(async () => {
-    account = await newAccount(target());
-    client = await account.client('live', 'admin');
-  });
-  beforeEach(async () => {
-    receiver = await startReceiver({ path: '' });
-  });
+  const account = perSuite(() => newAccount(target()));
+  const client = perSuite(() => account.client('live', 'admin'));
   afterEach(async () => {
     if (active) await client.delete(`/v1/webhooks/${active.webhook.id}`);
     active = undefined;
-    await receiver?.close();
   });
+  const receiver = perTest(() => startReceiver({ path: '' }));
   return {
     get account() {
       return account;

@@ -9,12 +9,7 @@ const evil = 'https://evil.example.com';
  * Tests attacks from another site: requests that it makes a browser send, responses that it tries to read or frame, and
  * sessions that it plants.
  */
-export function forgerySuite(given: () => World): void {
-  let world: World;
-  beforeAll(() => {
-    world = given();
-  });
-
+export function forgerySuite(world: World): void {
   const changes = known.filter(([, endpoint]) => isChange(endpoint));
 
   test.each(changes)(

@@ -1,25 +1,13 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { perTest } from '@rms/testkit';
 import { Secret, TOTP } from 'otpauth';
-import {
-  type BrowserResponse,
-  browserAt,
-  codeOf,
-  continueWith,
-  type HttpBrowser,
-  sessionOf,
-  type TestUser,
-} from './browser.ts';
+import { type BrowserResponse, browserAt, codeOf, continueWith, type HttpBrowser, sessionOf } from './browser.ts';
 import type { World } from './world.ts';
 
 const wrong = 'wrong password';
 
 /** Tests brute-force attempts on passwords, codes and tokens, from one or many addresses. */
-export function guessingSuite(given: () => World): void {
-  let world: World;
-  beforeAll(() => {
-    world = given();
-  });
-
+export function guessingSuite(world: World): void {
   /** Headers as set by a proxy: the last entry is the proxy's, the entries before it come from the client. */
   const from = (address: string, ...claimed: string[]) => ({ 'X-Forwarded-For': [...claimed, address].join(', ') });
   let addresses = 0;
@@ -104,9 +92,8 @@ export function guessingSuite(given: () => World): void {
   });
 
   describe('the second factor', () => {
-    let member: TestUser;
+    const member = perTest(() => world.member(Role.VIEWER));
     beforeEach(async () => {
-      member = await world.member(Role.VIEWER);
       const browser = await world.signIn(member);
       const started = await post(browser, '/begin', { password: member.password });
       const totp = new TOTP({ secret: Secret.fromBase32((JSON.parse(started.text) as { secret: string }).secret) });

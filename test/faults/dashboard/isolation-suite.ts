@@ -1,4 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { perSuite } from '@rms/testkit';
 import type { Endpoint } from '../../../services/dashboard/src/routes/endpoint.ts';
 import { endpoints } from '../../../services/dashboard/src/routes/endpoints.ts';
 import type { BrowserResponse, HttpBrowser } from './browser.ts';
@@ -7,13 +8,8 @@ import { type Named, namesOfNothing } from './named.ts';
 import { isChange, isTenant, known, nameOf, sendCall, type World } from './world.ts';
 
 /** Tests that no request of a user returns or changes data of another workspace or environment. */
-export function isolationSuite(given: () => World): void {
-  let world: World;
-  let nothing: Named;
-  beforeAll(() => {
-    world = given();
-    nothing = namesOfNothing(world.named);
-  });
+export function isolationSuite(world: World): void {
+  const nothing = perSuite(() => namesOfNothing(world.named));
 
   test('every endpoint has an entry here', () => {
     expect(endpoints.map(nameOf).sort()).toEqual(Object.keys(entries).sort());

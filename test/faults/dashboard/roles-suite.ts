@@ -1,7 +1,8 @@
 import { may, mayChangeRole, type Permission, type Role as RoleName, roles } from '@rms/base/roles';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { perSuite } from '@rms/testkit';
 import { codeOf, type HttpBrowser } from './browser.ts';
-import { type Named, namesOfNothing } from './named.ts';
+import { namesOfNothing } from './named.ts';
 import { isTenant, known, sendCall, type World } from './world.ts';
 
 const messages: Readonly<Record<RoleName, Role>> = {
@@ -12,13 +13,10 @@ const messages: Readonly<Record<RoleName, Role>> = {
 };
 
 /** Tests that the dashboard server enforces the permissions of @rms/base/roles, with the real services behind it. */
-export function rolesSuite(given: () => World): void {
-  let world: World;
-  let nothing: Named;
+export function rolesSuite(world: World): void {
   const browsers = new Map<RoleName, HttpBrowser>();
+  const nothing = perSuite(() => namesOfNothing(world.named));
   beforeAll(async () => {
-    world = given();
-    nothing = namesOfNothing(world.named);
     for (const role of roles) browsers.set(role, await world.signIn(await world.member(messages[role])));
   });
   const as = (role: RoleName) => browsers.get(role) as HttpBrowser;

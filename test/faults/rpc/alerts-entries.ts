@@ -1,96 +1,39 @@
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
-import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import type { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
-import { type UsageService, UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import type { Entries } from './entry.ts';
+import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { type Entries, inBoth, inOne, inWorkspace, ofInstallation } from './entry.ts';
 
 const kind = AlertKind.QUOTA;
+const tokenWhy = 'the token in the link identifies its target and cannot be forged';
+const token = 'made-up';
 
-export const alertsEntries: Entries<typeof AlertsService> = {
-  listRules: {
-    keyedBy: 'tenant',
-    unspecified: 'refused',
-    attempts: ({ alerts }, as) => [[() => alerts.listRules(as), {}]],
+export const alertsEntries: Entries<'alerts' | 'alertsSecrets' | 'usage'> = {
+  alerts: {
+    listRules: inOne(() => [[{}, {}]]),
+    updateRule: inOne(() => [[{ kind, threshold: 0.5 }, {}]]),
+    // Its email goes to the owners, who are the same for both environments.
+    testRule: inWorkspace((_, as) => [[{ ...as, kind }, { addresses: [] }]]),
+    listIncidents: inBoth(() => [[{ pageSize: 100 }, { incidents: [] }]]),
+    describeUnsubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
+    unsubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
+    resubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
+    describeRecipient: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
+    confirmRecipient: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
+    getEmailStatus: ofInstallation(
+      'all workspaces share one SMTP server; the count includes only emails of the given workspace and of accounts',
+      () => [[{}, {}]],
+    ),
   },
-  updateRule: {
-    keyedBy: 'tenant',
-    unspecified: 'refused',
-    attempts: ({ alerts }, as) => [[() => alerts.updateRule({ ...as, kind, threshold: 0.5 }), {}]],
+  alertsSecrets: {
+    reencryptSecrets: ofInstallation('an operator changes the encryption key of the installation', () => [
+      [{}, { resealed: 0, unreadable: 0 }],
+      [{}, 'insufficient_role', { context: { actor: 'user:usr_1' } }],
+    ]),
   },
-  // Its email goes to the owners, who are the same for both environments.
-  testRule: {
-    keyedBy: 'workspace',
-    attempts: ({ alerts }, as) => [[() => alerts.testRule({ ...as, kind }), { addresses: [] }]],
-  },
-  listIncidents: {
-    keyedBy: 'tenant',
-    unspecified: 'both',
-    attempts: ({ alerts }, as) => [[() => alerts.listIncidents({ ...as, pageSize: 100 }), { incidents: [] }]],
-  },
-  describeUnsubscribe: {
-    keyedBy: 'installation',
-    why: 'the token in the link identifies its target and cannot be forged',
-    attempts: ({ alerts }) => [[() => alerts.describeUnsubscribe({ token: 'made-up' }), 'invalid_request']],
-  },
-  unsubscribe: {
-    keyedBy: 'installation',
-    why: 'the token in the link identifies its target and cannot be forged',
-    attempts: ({ alerts }) => [[() => alerts.unsubscribe({ token: 'made-up' }), 'invalid_request']],
-  },
-  resubscribe: {
-    keyedBy: 'installation',
-    why: 'the token in the link identifies its target and cannot be forged',
-    attempts: ({ alerts }) => [[() => alerts.resubscribe({ token: 'made-up' }), 'invalid_request']],
-  },
-  describeRecipient: {
-    keyedBy: 'installation',
-    why: 'the token in the link identifies its target and cannot be forged',
-    attempts: ({ alerts }) => [[() => alerts.describeRecipient({ token: 'made-up' }), 'invalid_request']],
-  },
-  confirmRecipient: {
-    keyedBy: 'installation',
-    why: 'the token in the link identifies its target and cannot be forged',
-    attempts: ({ alerts }) => [[() => alerts.confirmRecipient({ token: 'made-up' }), 'invalid_request']],
-  },
-  getEmailStatus: {
-    keyedBy: 'installation',
-    why: 'all workspaces share one SMTP server; the count includes only emails of the given workspace and of accounts',
-    attempts: ({ alerts }) => [[() => alerts.getEmailStatus({}), {}]],
-  },
-};
-
-export const alertsSecretsEntries: Entries<typeof SecretsService> = {
-  reencryptSecrets: {
-    keyedBy: 'installation',
-    why: 'an operator changes the encryption key of the installation',
-    attempts: ({ alertsSecrets }) => [
-      [() => alertsSecrets.reencryptSecrets({}), { resealed: 0, unreadable: 0 }],
-      [() => alertsSecrets.reencryptSecrets({}, { context: { actor: 'user:usr_1' } }), 'insufficient_role'],
-    ],
-  },
-};
-
-export const usageEntries: Entries<typeof UsageService> = {
-  reportUsage: {
-    keyedBy: 'tenant',
-    unspecified: 'refused',
-    attempts: ({ usage }, as) => [
-      [
-        () =>
-          usage.reportUsage({
-            reporterId: `stranger ${as.environment}`,
-            sequence: 1n,
-            requests: [{ ...as, requests: 1n, latencies: Array(20).fill(0n) }],
-          }),
-        {},
-      ],
-    ],
-  },
-  getUsage: {
-    keyedBy: 'tenant',
-    unspecified: 'refused',
-    attempts: ({ usage }, as, { webhookId }) => [
-      [() => usage.getUsage({ ...as, span: UsageSpan.HOUR, webhookId }), {}],
-    ],
+  usage: {
+    reportUsage: inOne((_, as) => {
+      const requests = [{ ...as, requests: 1n, latencies: Array(20).fill(0n) }];
+      return [[{ reporterId: `stranger ${as.environment}`, sequence: 1n, requests }, {}]];
+    }),
+    getUsage: inOne(({ webhookId }) => [[{ span: UsageSpan.HOUR, webhookId }, {}]]),
   },
 };

@@ -27,53 +27,57 @@ import { LookupService as WebhooksLookupService } from '@rms/proto/rms/webhooks/
 import { SecretsService } from '@rms/proto/rms/webhooks/v1/secrets_service_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { WorkspaceDeletionService as WebhooksDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
-import { createClient } from '@rms/rpc';
+import { createClient, type RpcClient } from '@rms/rpc';
 import type { Network } from '@rms/testkit';
 
-export type Rpc = ReturnType<typeof connectAll>;
+/** Every service, by the name of its client. */
+export const services = {
+  alerts: AlertsService,
+  alertsDeletion: AlertsDeletionService,
+  alertsSecrets: AlertsSecretsService,
+  usage: UsageService,
+  audit: AuditService,
+  authDeletion: AuthDeletionService,
+  authSecrets: AuthSecretsService,
+  invitations: InvitationsService,
+  emailRequests: EmailRequestsService,
+  lookup: LookupService,
+  members: MembersService,
+  passwords: PasswordsService,
+  secondFactors: SecondFactorsService,
+  signIn: SignInService,
+  users: UsersService,
+  keyUses: KeyUsesService,
+  keys: KeysService,
+  plans: PlansService,
+  requests: RequestsService,
+  workspaces: WorkspacesService,
+  resources: ResourcesService,
+  resourcesDeletion: ResourcesDeletionService,
+  deadLetters: DeadLettersService,
+  deliveries: DeliveriesService,
+  events: EventsService,
+  webhooksLookup: WebhooksLookupService,
+  secrets: SecretsService,
+  webhooks: WebhooksService,
+  webhooksDeletion: WebhooksDeletionService,
+};
+
+export type Services = typeof services;
+
+export type Rpc = { readonly [Name in keyof Services]: RpcClient<Services[Name]> } & { close(): void };
 
 /** Creates clients of all gRPC services of a running network, with the addresses that its services use. */
-export function connectAll({ env }: Network) {
-  const timeoutMs = 20_000;
-  const auth = { target: env.AUTH_ADDRESS ?? '', timeoutMs };
-  const webhooks = { target: env.WEBHOOKS_ADDRESS ?? '', timeoutMs };
-  const alerts = { target: env.ALERTS_ADDRESS ?? '', timeoutMs };
-  const resources = { target: env.RESOURCES_ADDRESS ?? '', timeoutMs };
-  const clients = {
-    alerts: createClient(AlertsService, alerts),
-    alertsDeletion: createClient(AlertsDeletionService, alerts),
-    alertsSecrets: createClient(AlertsSecretsService, alerts),
-    usage: createClient(UsageService, alerts),
-    audit: createClient(AuditService, auth),
-    authDeletion: createClient(AuthDeletionService, auth),
-    authSecrets: createClient(AuthSecretsService, auth),
-    invitations: createClient(InvitationsService, auth),
-    emailRequests: createClient(EmailRequestsService, auth),
-    lookup: createClient(LookupService, auth),
-    members: createClient(MembersService, auth),
-    passwords: createClient(PasswordsService, auth),
-    secondFactors: createClient(SecondFactorsService, auth),
-    signIn: createClient(SignInService, auth),
-    users: createClient(UsersService, auth),
-    keyUses: createClient(KeyUsesService, auth),
-    keys: createClient(KeysService, auth),
-    plans: createClient(PlansService, auth),
-    requests: createClient(RequestsService, auth),
-    workspaces: createClient(WorkspacesService, auth),
-    resources: createClient(ResourcesService, resources),
-    resourcesDeletion: createClient(ResourcesDeletionService, resources),
-    deadLetters: createClient(DeadLettersService, webhooks),
-    deliveries: createClient(DeliveriesService, webhooks),
-    events: createClient(EventsService, webhooks),
-    webhooksLookup: createClient(WebhooksLookupService, webhooks),
-    secrets: createClient(SecretsService, webhooks),
-    webhooks: createClient(WebhooksService, webhooks),
-    webhooksDeletion: createClient(WebhooksDeletionService, webhooks),
-  };
+export function connectAll({ env }: Network): Rpc {
+  const clients = Object.entries(services).map(([name, service]) => {
+    // For example AUTH_ADDRESS for rms.auth.v1.KeysService.
+    const target = env[`${service.typeName.split('.')[1]?.toUpperCase()}_ADDRESS`] ?? '';
+    return [name, createClient(service, { target, timeoutMs: 20_000 })] as const;
+  });
   return {
-    ...clients,
+    ...(Object.fromEntries(clients) as unknown as Rpc),
     close() {
-      for (const client of Object.values(clients)) client.close();
+      for (const [, client] of clients) client.close();
     },
   };
 }

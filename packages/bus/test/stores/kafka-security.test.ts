@@ -1,9 +1,16 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
+import {
+  type Certificates,
+  describeWith,
+  type Kafka,
+  makeCertificates,
+  startKafka,
+  suiteFolder,
+  waitUntil,
+} from '@rms/testkit';
 import { type EventBus, openBus } from '../../src/index.ts';
 import { record, text } from '../conformance.ts';
 
@@ -11,7 +18,7 @@ const never = new AbortController().signal;
 
 // Uses its own broker with additional listeners. If the shared Kafka is available, this machine can run a broker.
 describeWith('kafka', 'the Kafka bus with TLS and passwords', () => {
-  let folder: string;
+  const folder = suiteFolder('kafka-tls');
   let trusted: Certificates;
   let untrusted: Certificates;
   let kafka: Kafka;
@@ -19,7 +26,6 @@ describeWith('kafka', 'the Kafka bus with TLS and passwords', () => {
   let lines: string[] = [];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-kafka-tls-'));
     trusted = makeCertificates(join(folder, 'ours'));
     untrusted = makeCertificates(join(folder, 'strangers'));
     const certificate = trusted.issue('kafka', { sans: ['127.0.0.1'] });
@@ -31,10 +37,7 @@ describeWith('kafka', 'the Kafka bus with TLS and passwords', () => {
     buses = [];
     lines = [];
   });
-  afterAll(async () => {
-    await kafka?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => kafka?.stop());
 
   const open = (env: NodeJS.ProcessEnv, into = lines) => {
     const log = createLogger({ name: 'bus', level: 'trace', destination: { write: (line) => void into.push(line) } });

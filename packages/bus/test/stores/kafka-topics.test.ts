@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { type Certificates, describeWith, type Kafka, makeCertificates, startKafka, waitUntil } from '@rms/testkit';
+import {
+  type Certificates,
+  describeWith,
+  type Kafka,
+  makeCertificates,
+  startKafka,
+  suiteFolder,
+  waitUntil,
+} from '@rms/testkit';
 import kafkajs, {
   type Admin,
   Kafka as KafkaClient,
@@ -24,7 +29,7 @@ const unsupported = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD];
 // Uses its own broker, because it changes its topics and rights. If the shared Kafka is available, this machine can run
 // a broker.
 describeWith('kafka', 'topics of Kafka that an operator manages', () => {
-  let folder: string;
+  const folder = suiteFolder('kafka-topics');
   let certificates: Certificates;
   let kafka: Kafka;
   let admin: Admin;
@@ -35,7 +40,6 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
   let topic: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-kafka-topics-'));
     certificates = makeCertificates(folder);
     const certificate = certificates.issue('kafka', { sans: ['127.0.0.1'] });
     const user = { username: 'rms', password: 'of-rms', restricted: true };
@@ -57,7 +61,6 @@ describeWith('kafka', 'topics of Kafka that an operator manages', () => {
   afterAll(async () => {
     await admin?.disconnect();
     await kafka?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const log = createLogger({ name: 'bus', level: 'warn', destination: { write: (line) => void lines.push(line) } });

@@ -1,30 +1,19 @@
 import { createMetrics } from '@rms/runtime/metrics';
-import { describeWith, testServer, waitUntil } from '@rms/testkit';
+import { describeWith, noLimits, perSuite, perTest, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
 import { monthOf } from '../../src/gcra.ts';
 import type { LimitDecision, Limiter } from '../../src/limiter.ts';
 import { createRedisLimiter } from '../../src/redis-limiter.ts';
 import { describeLimiter } from '../conformance.ts';
-import { check, log, openRedisBench, type RedisBench, timeOf } from './redis-support.ts';
+import { check, log, openRedisBench, timeOf } from './redis-support.ts';
 
 describeWith('redis', 'on Redis', () => {
-  let raw: Redis;
   let auth: Limiter;
+  afterAll(() => auth.stop());
+  const raw = perSuite(() => new Redis(testServer('redis')), { end: (redis) => redis.quit() });
   beforeAll(async () => {
-    raw = new Redis(testServer('redis'));
-    const none = {
-      rateLimitRequests: 0,
-      workspaceRateLimitRequests: 0,
-      rateLimitWindowSeconds: 60,
-      monthlyQuota: 0,
-      authFailureLimit: 0,
-    };
-    auth = createRedisLimiter({ url: testServer('redis'), log, ...none });
+    auth = createRedisLimiter({ url: testServer('redis'), log, ...noLimits });
     await auth.start();
-  });
-  afterAll(async () => {
-    await auth.stop();
-    await raw.quit();
   });
 
   describeLimiter('in Redis', async (options) => {
@@ -45,7 +34,6 @@ describeWith('redis', 'on Redis', () => {
 });
 
 describeWith('redis-server', 'the Redis limiter', () => {
-  let bench: RedisBench;
   const outcomeOf = async (limiter: Limiter, of = check) => (await limiter.check(of)).outcome;
   const concurrentChecks = (limiter: Limiter, count: number, of = check): Promise<LimitDecision[]> =>
     Promise.all(Array.from({ length: count }, () => limiter.check(of)));
@@ -55,10 +43,7 @@ describeWith('redis-server', 'the Redis limiter', () => {
   const respondsImmediately = (response: Promise<unknown>) =>
     Promise.race([response.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
 
-  beforeEach(async () => {
-    bench = await openRedisBench();
-  });
-  afterEach(() => bench.stop());
+  const bench = perTest(openRedisBench);
 
   test('gateways share the limits', async () => {
     const [one, two] = await Promise.all([bench.open(), bench.open()]);

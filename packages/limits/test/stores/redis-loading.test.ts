@@ -1,16 +1,12 @@
 import { createLogger } from '@rms/runtime/logging';
-import { describeWith, isLoadingData, restartWithData, slowLoading, waitUntil } from '@rms/testkit';
-import { openRedisBench, type RedisBench } from './redis-support.ts';
+import { describeWith, isLoadingData, perTest, restartWithData, slowLoading, waitUntil } from '@rms/testkit';
+import { openRedisBench } from './redis-support.ts';
 
 describeWith('redis-server', 'Redis that loads its data', () => {
-  let bench: RedisBench;
   let lines: string[];
-  beforeEach(async () => {
+  const bench = perTest(() => openRedisBench(slowLoading));
+  beforeEach(() => {
     lines = [];
-    bench = await openRedisBench(slowLoading);
-  });
-  afterEach(async () => {
-    await bench.stop();
   });
 
   const log = createLogger({ name: 'limiter', level: 'info', destination: { write: (line) => void lines.push(line) } });

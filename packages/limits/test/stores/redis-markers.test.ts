@@ -1,15 +1,11 @@
-import { describeWith, waitUntil } from '@rms/testkit';
+import { describeWith, perTest, waitUntil } from '@rms/testkit';
 import { markersTrustMs } from '../../src/limiter.ts';
-import { check, openRedisBench, type RedisBench, timeOf } from './redis-support.ts';
+import { check, openRedisBench, timeOf } from './redis-support.ts';
 
 const confirmedKey = 'rms:marks-confirmed';
 
 describeWith('redis-server', 'revocation markers in Redis', () => {
-  let bench: RedisBench;
-  beforeEach(async () => {
-    bench = await openRedisBench();
-  });
-  afterEach(() => bench.stop());
+  const bench = perTest(openRedisBench);
 
   const confirmedUntil = () => bench.raw((redis) => redis.pexpiretime(confirmedKey));
 

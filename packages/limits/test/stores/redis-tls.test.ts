@@ -1,6 +1,5 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectLater } from '@rms/redis';
 import { createLogger } from '@rms/runtime/logging';
@@ -11,6 +10,7 @@ import {
   makeCertificates,
   type RedisServer,
   startRedis,
+  suiteFolder,
   waitUntil,
 } from '@rms/testkit';
 import { Redis } from 'ioredis';
@@ -18,7 +18,7 @@ import { type Limiter, openLimiter } from '../../src/index.ts';
 import { check } from './redis-support.ts';
 
 describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
-  let folder: string;
+  const folder = suiteFolder('redis-tls');
   let trusted: Certificates;
   let untrusted: Certificates;
   let server: RedisServer;
@@ -27,7 +27,6 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   let lines: string[] = [];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-redis-tls-'));
     trusted = makeCertificates(join(folder, 'ours'));
     untrusted = makeCertificates(join(folder, 'strangers'));
     const { certFile, keyFile } = trusted.issue('redis', { sans: ['127.0.0.1'] });
@@ -51,7 +50,6 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   afterAll(async () => {
     admin?.disconnect();
     await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const setPassword = (password: string) => admin.acl('SETUSER', 'rms', 'reset', 'on', `>${password}`, '~*', '+@all');

@@ -1,11 +1,16 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { connect } from '@rms/net/dial';
-import { freePort, listenOnLoopback, makeCertificates, startFrozenReceiver, testSlowNames } from '@rms/testkit';
+import {
+  freePort,
+  listenOnLoopback,
+  makeCertificates,
+  startFrozenReceiver,
+  suiteFolder,
+  testSlowNames,
+} from '@rms/testkit';
 
 const timeoutMs = 10_000;
 
@@ -55,8 +60,7 @@ describe('connecting to a server', () => {
   });
 
   describe('with TLS', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rms-dial-'));
-    afterAll(() => rmSync(folder, { recursive: true }));
+    const folder = suiteFolder('dial');
 
     test('verifies the name and states it in SNI; an IP address is never stated', async () => {
       const authority = makeCertificates(folder);

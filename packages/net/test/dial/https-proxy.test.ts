@@ -1,7 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { readSettings } from '@rms/runtime/settings';
 import {
@@ -10,6 +8,7 @@ import {
   listenOnLoopback,
   makeCertificates,
   startConnectProxy,
+  suiteFolder,
 } from '@rms/testkit';
 import { connect, followHttpsProxy, parseProxy } from '../../src/dial/index.ts';
 
@@ -39,12 +38,11 @@ describe('the proxy of calls that leave the network', () => {
 });
 
 describe('a connection through a proxy', () => {
-  let folder: string;
+  const folder = suiteFolder('https-proxy');
   let ca: string;
   let server: LoopbackServer;
   let proxy: ConnectProxy;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-https-proxy-'));
     const certificates = makeCertificates(folder);
     ca = readFileSync(certificates.caFile, 'utf8');
     const { certFile, keyFile } = certificates.issue('outside.example');
@@ -55,7 +53,6 @@ describe('a connection through a proxy', () => {
   afterAll(async () => {
     await proxy?.close();
     await server?.close();
-    rmSync(folder, { recursive: true });
   });
 
   test('reaches a server whose name only the proxy resolves; TLS is end-to-end', async () => {

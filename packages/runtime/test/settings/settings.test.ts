@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   describeSettings,
@@ -8,13 +7,10 @@ import {
   type SettingName,
   SettingsError,
 } from '@rms/runtime/settings';
+import { suiteFolder } from '@rms/testkit';
 
 describe('Settings', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-settings-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = suiteFolder('settings');
 
   test('an empty environment results in the defaults', () => {
     expect(readSettings({})).toMatchObject({

@@ -1,24 +1,21 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientTls, followCaFile, readSettings, readTlsFiles, SettingsError } from '@rms/runtime/settings';
-import { type Certificates, makeCertificates } from '@rms/testkit';
+import { type Certificates, makeCertificates, suiteFolder } from '@rms/testkit';
 
 describe('readTlsFiles', () => {
-  let folder: string;
+  const folder = suiteFolder('tls-files');
   let certificates: Certificates;
   let leaf: { certFile: string; keyFile: string };
   let other: { certFile: string; keyFile: string };
   let text: string;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-tls-files-'));
     certificates = makeCertificates(folder);
     leaf = certificates.issue('leaf');
     other = certificates.issue('other');
     text = join(folder, 'text');
     writeFileSync(text, 'not PEM');
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const read = (ca: string, cert: string, key: string) =>
     readTlsFiles(readSettings({ REDIS_CA_FILE: ca, REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key }), 'REDIS');
@@ -57,11 +54,7 @@ describe('readTlsFiles', () => {
 });
 
 describe('followCaFile', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'rms-ca-file-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = suiteFolder('ca-file');
 
   test('returns a replaced file within five seconds, and keeps the previous one while the file is unusable', () => {
     const first = makeCertificates(join(folder, 'first')).caFile;

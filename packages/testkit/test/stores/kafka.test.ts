@@ -3,9 +3,7 @@ import { describeWith, type Kafka, startKafka, waitUntil } from '../../src/index
 
 describeWith('java', 'startKafka', () => {
   let kafka: Kafka | undefined;
-  afterEach(async () => {
-    await kafka?.stop();
-  });
+  afterEach(() => kafka?.stop());
 
   test('a broker stops listening after a kill, and listens at the same address after a restart', async () => {
     kafka = await startKafka({ brokers: 1 });

@@ -1,11 +1,7 @@
-import { describeWith, type Network, startNetwork, waitUntil } from '../../src/index.ts';
+import { describeWith, perSuite, startNetwork, waitUntil } from '../../src/index.ts';
 
 describeWith(['redis', 'kafka'], 'startNetwork', () => {
-  let network: Network;
-  beforeAll(async () => {
-    network = await startNetwork();
-  });
-  afterAll(() => network?.stop(), 60_000);
+  const network = perSuite(startNetwork);
 
   test('a key created by the rms command works, and a killed service works after its restart', async () => {
     const { key } = await network.rms<{ key: string }>(

@@ -1,14 +1,10 @@
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { fromStatusMessage } from '@rms/rpc';
-import { waitUntil } from '@rms/testkit';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('BatchRevokeKeys', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('revokes all existing keys and sets their markers; returns a key or an error per request, in the order of the requests', async () => {
     const [one, two] = [await auth.newKey(), await auth.newKey()];

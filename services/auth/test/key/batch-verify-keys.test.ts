@@ -2,17 +2,14 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 const { EXPIRED, INVALID, VALID } = KeyVerdict;
 const { LIVE, SANDBOX } = Environment;
 
 describe('BatchVerifyKeys', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('returns the principal and the allowlist of a valid key', async () => {
     const { workspaceId, id, value } = await auth.newKey({ scope: Scope.READ, allowedIps: ['10.0.0.0/8'] });

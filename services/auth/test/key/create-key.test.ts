@@ -4,14 +4,11 @@ import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('CreateKey', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('returns a well-formed key of the environment with the requested properties', async () => {
     const expireTime = timestampFromMs(Date.now() + 60_000);

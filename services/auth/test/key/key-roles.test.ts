@@ -1,18 +1,17 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { as, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, startAccounts, type TestUser } from '../user-support.ts';
 
 const all = [Scope.READ, Scope.WRITE, Scope.ADMIN];
 const environment = Environment.LIVE;
 
 describe('Keys and the role of their creator', () => {
-  let auth: TestAccounts;
   let workspaceId: string;
+  const auth = perSuite(startAccounts);
   beforeAll(async () => {
-    auth = await startAccounts();
     workspaceId = await auth.newWorkspace();
   });
-  afterAll(() => auth?.stop());
 
   test.each([
     ['viewer', Role.VIEWER, []],

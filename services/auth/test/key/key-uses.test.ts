@@ -1,19 +1,15 @@
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { generateApiKey, hashOfApiKey } from '@rms/base/api-key';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { createUseTrim } from '../../src/key/trim-uses.ts';
 import { usesKept } from '../../src/key/use-queries.ts';
-import { startAuth, type TestAuth } from '../support.ts';
+import { startAuth } from '../support.ts';
 
 const noonMs = Date.UTC(2026, 5, 15, 12);
 
 describe('BatchFindKeys and BatchReportKeyUses', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   const find = async (...values: string[]) =>
     (await auth.keys.batchFindKeys({ keyHashes: values.map(hashOfApiKey) })).results;

@@ -2,16 +2,13 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type CreateKeyRequestSchema, KeyStatus } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 const hour = durationFromMs(3_600_000);
 
 describe('API keys managed by an API key', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   /** Returns a new key and the context for its calls. */
   const caller = async (scope: Scope, workspaceId?: string) => {

@@ -2,14 +2,11 @@ import { toJson } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { KeySchema } from '@rms/proto/rms/auth/v1/key_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('ListKeys', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('returns the keys of both environments, newest first, without their values', async () => {
     const live = await auth.newKey({ name: 'live' });

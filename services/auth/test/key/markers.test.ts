@@ -1,7 +1,7 @@
 import { markersTrustMs } from '@rms/limits';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { type TestDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, type TestDatabase, waitUntil } from '@rms/testkit';
 import {
   deletePendingMarkers,
   insertPendingMarkers,
@@ -15,13 +15,10 @@ import { authDatabase, createTestLimiter } from '../support.ts';
 const log = createLogger({ name: 'test', level: 'silent' });
 
 describe('Revocation markers', () => {
-  let database: TestDatabase;
   let stopping = new AbortController();
   let running: Promise<void>[] = [];
-  beforeAll(async () => {
-    database = await authDatabase();
-  });
-  // A worker that still runs would set the next test's markers.
+  const database = perSuite(authDatabase);
+  // A worker that still runs would set the markers of the next test.
   afterEach(async () => {
     stopping.abort();
     await Promise.all(running);
@@ -29,7 +26,6 @@ describe('Revocation markers', () => {
     running = [];
     await database.pool.query('delete from auth.pending_markers');
   });
-  afterAll(() => database?.drop());
 
   /** Creates the parts of an auth instance. */
   const createInstance = ({ unavailable = false } = {}) => {

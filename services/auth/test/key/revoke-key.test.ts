@@ -1,14 +1,10 @@
 import { markersTrustMs } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { waitUntil } from '@rms/testkit';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('RevokeKey', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('a revoked key is invalid and its marker is set before the response; no marker stays pending', async () => {
     const { workspaceId, id, value } = await auth.newKey();

@@ -2,17 +2,13 @@ import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { waitUntil } from '@rms/testkit';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 const { EXPIRED, INVALID, VALID } = KeyVerdict;
 
 describe('RollKey', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
   const verdictOf = async (value: string) => (await auth.verify(value))?.verdict;
 
   test('without an overlap the old key expires immediately and its marker is set; the new key has the same properties', async () => {

@@ -1,14 +1,10 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { waitUntil } from '@rms/testkit';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('UpdateKey', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('changes only the given fields', async () => {
     const { workspaceId, id } = await auth.newKey({ allowedIps: ['10.0.0.0/8'], rateLimitRequests: 5n });

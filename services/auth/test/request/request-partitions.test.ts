@@ -1,6 +1,6 @@
 import { migrations as audit } from '@rms/postgres/audit';
 import { isTimeout } from '@rms/postgres/db';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { migrations } from '../../src/migrations.ts';
 import { requestPartitions } from '../../src/request/request-log.ts';
 import { insertRequests } from '../../src/rpc/batch-report-requests.ts';
@@ -8,11 +8,7 @@ import { insertRequests } from '../../src/rpc/batch-report-requests.ts';
 const today = "(now() at time zone 'UTC')::date";
 
 describe('partitions of the request log', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([audit, migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([audit, migrations]));
 
   const insert = (requestId: string) =>
     insertRequests(database.pool, columnsOf(requestId), { leftOut: [], maxPerDay: 1_000 });

@@ -1,16 +1,13 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
+import { perSuite } from '@rms/testkit';
 import { trimRequestCounts } from '../../src/request/request-queries.ts';
 import { insertRequests } from '../../src/rpc/batch-report-requests.ts';
 import { listRequestsWithId } from '../../src/rpc/list-requests.ts';
-import { startAuth, type TestAuth } from '../support.ts';
+import { startAuth } from '../support.ts';
 
 describe('The request log', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth.stop());
+  const auth = perSuite(startAuth);
 
   const requestOf = (requestId: string, startMs: number, workspaceId = 'ws_one') => ({
     workspaceId,

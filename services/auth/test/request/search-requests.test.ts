@@ -1,14 +1,11 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('Searching the request log', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth.stop());
+  const auth = perSuite(startAuth);
 
   const nowMs = Date.now();
   /** Stores requests with the IDs "0" (newest), "1", … In pairs, they start at the same time. */

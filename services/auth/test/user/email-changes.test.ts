@@ -1,13 +1,10 @@
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import { as, authenticator, from, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newEmail, startAccounts, type TestUser, tokenIn } from '../user-support.ts';
 
 describe("Changing one's own email address", () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
   beforeEach(() => accounts.takeEmails());
 
   const request = (account: TestUser, email: string, proof: object = { password: account.password }) =>
@@ -21,7 +18,7 @@ describe("Changing one's own email address", () => {
     const [sent, notice, ...others] = await accounts.takeEmails();
     expect([sent?.to, others]).toEqual([email, []]);
     expect(notice?.content).toMatchObject({ case: 'security', value: { change: Change.EMAIL_CHANGE_REQUESTED } });
-    return sent?.content.case === 'emailChange' ? sent.content.value.token : '';
+    return tokenIn(sent);
   };
   const outcomeOf = async (email: string, password: string) => (await accounts.tryPassword(email, password)).outcome;
 
@@ -67,7 +64,7 @@ describe("Changing one's own email address", () => {
       content: { case: 'security', value: { change: Change.EMAIL_CHANGE_REQUESTED, address: '192.0.2.7' } },
     });
     expect([link?.to, others]).toEqual([email, []]);
-    const token = link?.content.case === 'emailChange' ? link.content.value.token : '';
+    const token = tokenIn(link);
     expect(token).not.toBe('');
     expect(Object.values(notice?.content.value ?? {})).not.toContain(token);
 
@@ -87,12 +84,7 @@ describe("Changing one's own email address", () => {
     });
     await expect(request(account, 'a@b@c')).rejects.toMatchObject({ code: 'invalid_request' });
 
-    const { secret } = await accounts.secondFactors.beginSecondFactor(
-      { userId: account.id, password: account.password },
-      as(account),
-    );
-    const device = authenticator(secret);
-    await accounts.secondFactors.confirmSecondFactor({ userId: account.id, code: device.at(Date.now()) }, as(account));
+    const { device } = await accounts.enroll(account);
     await accounts.takeEmails();
     const email = newEmail();
     await expect(request(account, email)).rejects.toMatchObject({ details: [{ field: 'code' }] });
@@ -137,7 +129,7 @@ describe("Changing one's own email address", () => {
     const account = await accounts.newUser();
     await accounts.passwords.requestPasswordReset({ email: account.email }, from('192.0.2.9'));
     const [reset] = await accounts.takeEmails();
-    const token = reset?.content.case === 'passwordReset' ? reset.content.value.token : '';
+    const token = tokenIn(reset);
     const email = newEmail();
     await request(account, email);
     await confirm(await tokenEmailedTo(email));

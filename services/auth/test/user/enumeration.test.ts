@@ -1,5 +1,6 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newAddress, newEmail, startAccounts, type TestUser, tokenIn } from '../user-support.ts';
 
 /** Matches the statements that the pool checks a new connection with. */
 const ofThePool = /transaction_read_only/;
@@ -7,11 +8,7 @@ const ofThePool = /transaction_read_only/;
 /** These tests do not measure time. They compare the statements and password hashes that each call causes. */
 describe('The existence of an account', () => {
   const work: string[] = [];
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts({ onWork: (what) => void work.push(what) });
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(() => startAccounts({ onWork: (what) => void work.push(what) }));
 
   /** Returns a call's response, and the statements (without parameters) and hashes that the call caused. */
   const trace = async (call: () => Promise<unknown>) => {
@@ -102,7 +99,7 @@ describe('Tokens of links', () => {
         const invited = { workspaceId: host.workspaceId, email: newEmail(), role: Role.VIEWER };
         await accounts.invitations.createInvitation(invited, as(host));
         const [email] = await accounts.takeEmails();
-        return email?.content.case === 'invitation' ? email.content.value.token : '';
+        return tokenIn(email);
       };
       const address = newAddress();
       const find = (token: string, at = address) => accounts.invitations.findInvitation({ token }, from(at));

@@ -1,14 +1,11 @@
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import { from, newAddress, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { perTest } from '@rms/testkit';
+import { from, newAddress, newEmail, startAccounts } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED } = SignInOutcome;
 
 describe('Password guessing', () => {
-  let accounts: TestAccounts;
-  beforeEach(async () => {
-    accounts = await startAccounts();
-  });
-  afterEach(() => accounts?.stop());
+  const accounts = perTest(startAccounts);
 
   const outcomes = (attempts: readonly Promise<{ outcome: SignInOutcome }>[]) =>
     Promise.all(

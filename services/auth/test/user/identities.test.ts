@@ -1,22 +1,16 @@
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { TOTP } from 'otpauth';
-import { as, from, newAddress, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newAddress, newEmail, startAccounts, tokenIn } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED, SECOND_FACTOR_REQUIRED } = SignInOutcome;
 const issuer = 'https://id.example.com';
 
 describe('Signing in with an identity', () => {
-  let accounts: TestAccounts;
   let subjects = 0;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  beforeEach(async () => {
-    await accounts.takeEmails();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
+  beforeEach(() => accounts.takeEmails());
 
   const newSubject = () => {
     subjects += 1;
@@ -96,10 +90,7 @@ describe('Signing in with an identity', () => {
 
   test('a user with a second factor must also enter a code', async () => {
     const [ann, subject] = [await accounts.newUser(), newSubject()];
-    const { uri } = await accounts.secondFactors.beginSecondFactor({ userId: ann.id, password: ann.password }, as(ann));
-    const secret = new URL(uri).searchParams.get('secret') ?? '';
-    const code = new TOTP({ secret }).generate();
-    await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const { code } = await accounts.enroll(ann);
     const first = await verify({ subject, email: ann.email, emailVerified: true });
     expect(first).toMatchObject({ outcome: SECOND_FACTOR_REQUIRED, challengeUserId: ann.id, memberships: [] });
     const identities = async () => (await accounts.users.getUser({ id: ann.id })).identities;
@@ -128,9 +119,7 @@ describe('Signing in with an identity', () => {
     expect(await verify({ subject: newSubject(), email: ann.email, emailVerified: true })).toMatchObject({
       outcome: REFUSED,
     });
-    const { uri } = await accounts.secondFactors.beginSecondFactor({ userId: bob.id, password: bob.password }, as(bob));
-    const code = new TOTP({ secret: new URL(uri).searchParams.get('secret') ?? '' }).generate();
-    await accounts.secondFactors.confirmSecondFactor({ userId: bob.id, code }, as(bob));
+    const { code } = await accounts.enroll(bob);
     const first = await verify({ subject: newSubject(), email: bob.email, emailVerified: true });
     await accounts.db.query('update auth.users set second_factor_step = 0 where id = $1', [bob.id]);
     await accounts.users.setUserDisabled({ id: bob.id, disabled: true });
@@ -141,9 +130,7 @@ describe('Signing in with an identity', () => {
 
   test('of two sign-ins with different identities that await the second factor, one links its identity', async () => {
     const ann = await accounts.newUser();
-    const { uri } = await accounts.secondFactors.beginSecondFactor({ userId: ann.id, password: ann.password }, as(ann));
-    const code = new TOTP({ secret: new URL(uri).searchParams.get('secret') ?? '' }).generate();
-    await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const { code } = await accounts.enroll(ann);
     const subjects = [newSubject(), newSubject()];
     const outcomes: unknown[] = [];
     const challenges: string[] = [];
@@ -162,8 +149,7 @@ describe('Signing in with an identity', () => {
     const [owner, email, subject] = [await accounts.newUser(), newEmail(), newSubject()];
     const linkTo = async (to: string) => {
       await accounts.invitations.createInvitation({ workspaceId: owner.workspaceId, email: to, role: Role.VIEWER });
-      const content = (await accounts.takeEmails()).at(-1)?.content;
-      return content?.case === 'invitation' ? content.value.token : '';
+      return tokenIn((await accounts.takeEmails()).at(-1));
     };
     const accept = (token: string, subject: string) =>
       accounts.invitations.acceptInvitation(
@@ -187,8 +173,7 @@ describe('Signing in with an identity', () => {
       accounts.secondFactors.beginSecondFactor({ userId: ann.id, password: '' }, as(ann)),
     ).rejects.toMatchObject({ code: 'conflict' });
     await accounts.passwords.requestPasswordReset({ email }, from(newAddress()));
-    const content = (await accounts.takeEmails()).at(-1)?.content;
-    const token = content?.case === 'passwordReset' ? content.value.token : '';
+    const token = tokenIn((await accounts.takeEmails()).at(-1));
     await accounts.passwords.resetPassword({ token, password }, from(newAddress()));
     expect(await accounts.tryPassword(email, password)).toMatchObject({ outcome: SIGNED_IN, user: ann });
     await expect(accept(other, '')).rejects.toMatchObject({ code: 'invalid_request' });
@@ -242,8 +227,7 @@ describe('Signing in with an identity', () => {
     const strangersEmail = newEmail();
     const changeEmail = async (email: string, password: string) => {
       await accounts.users.requestEmailChange({ id: ann.id, email, proof: { password } }, as(ann));
-      const content = (await accounts.takeEmails()).find((sent) => sent.content.case === 'emailChange')?.content;
-      const token = content?.case === 'emailChange' ? content.value.token : '';
+      const token = tokenIn((await accounts.takeEmails()).find(({ content }) => content.case === 'emailChange'));
       await accounts.users.confirmEmailChange({ token }, from(newAddress()));
     };
     const viaStranger = () => verify({ subject: stranger, email: strangersEmail, emailVerified: true });

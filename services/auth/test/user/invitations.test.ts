@@ -2,27 +2,23 @@ import { createSecretBox } from '@rms/base/secrets';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { readSettings } from '@rms/runtime/settings';
+import { perSuite, perTest } from '@rms/testkit';
 import { readAuthConfig } from '../../src/config.ts';
 import { emailContext } from '../../src/email/email.ts';
 import { keyOf } from '../support.ts';
-import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { as, from, newAddress, newEmail, startAccounts, type TestUser } from '../user-support.ts';
 
 const password = 'a quiet lake in autumn';
 const bigints = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 describe('Invitations', () => {
-  let accounts: TestAccounts;
-  let owner: TestUser;
   let workspaceId: string;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
+  const accounts = perSuite(startAccounts);
+  const owner = perTest(() => accounts.newUser());
   beforeEach(async () => {
-    owner = await accounts.newUser();
     workspaceId = owner.workspaceId;
     await accounts.takeEmails();
   });
-  afterAll(() => accounts?.stop());
 
   const invite = (email: string, role = Role.DEVELOPER, by: TestUser | undefined = owner) =>
     accounts.invitations.createInvitation({ workspaceId, email, role }, by && as(by));
@@ -212,11 +208,7 @@ describe('Invitations', () => {
 });
 
 describe('Queued emails', () => {
-  let accounts: TestAccounts;
-  beforeEach(async () => {
-    accounts = await startAccounts();
-  });
-  afterEach(() => accounts?.stop());
+  const accounts = perTest(startAccounts);
 
   const ask = async (n: number) => {
     const workspaceId = await accounts.newWorkspace();

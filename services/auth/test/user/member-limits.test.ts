@@ -1,12 +1,11 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newAddress, newEmail, startAccounts, type TestUser } from '../user-support.ts';
 
 describe('The number of members and invitations of a workspace', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts({ env: { MAX_MEMBERS_PER_WORKSPACE: '3', MAX_INVITATIONS_PER_WORKSPACE: '4' } });
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(() =>
+    startAccounts({ env: { MAX_MEMBERS_PER_WORKSPACE: '3', MAX_INVITATIONS_PER_WORKSPACE: '4' } }),
+  );
 
   const invite = (owner: TestUser, email = newEmail()) =>
     accounts.invitations.createInvitation({ workspaceId: owner.workspaceId, email, role: Role.DEVELOPER }, as(owner));

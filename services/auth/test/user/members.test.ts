@@ -1,27 +1,23 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { as, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite, perTest } from '@rms/testkit';
+import { as, newEmail, startAccounts, type TestUser } from '../user-support.ts';
 
 describe('Members', () => {
-  let accounts: TestAccounts;
-  let owner: TestUser;
   let admin: TestUser;
   let developer: TestUser;
   let viewer: TestUser;
   let outsider: TestUser;
   let workspaceId: string;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
+  const accounts = perSuite(startAccounts);
+  const owner = perTest(() => accounts.newUser());
   beforeEach(async () => {
-    owner = await accounts.newUser();
     workspaceId = owner.workspaceId;
     admin = await accounts.newUser({ workspaceId, role: Role.ADMIN });
     developer = await accounts.newUser({ workspaceId, role: Role.DEVELOPER });
     viewer = await accounts.newUser({ workspaceId, role: Role.VIEWER });
     outsider = await accounts.newUser();
   });
-  afterAll(() => accounts?.stop());
 
   const roles = async () => {
     const { members } = await accounts.members.listMembers({ workspaceId });

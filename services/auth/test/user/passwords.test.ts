@@ -1,20 +1,15 @@
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import { as, from, newAddress, newEmail, startAccounts, type TestAccounts, type TestUser } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newAddress, newEmail, startAccounts, type TestUser, tokenIn } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED } = SignInOutcome;
 const good = 'a quiet lake in autumn';
 
-describe('Passwords', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  beforeEach(async () => {
-    await accounts.takeEmails();
-  });
-  afterAll(() => accounts?.stop());
+const accounts = perSuite(startAccounts);
+beforeEach(() => accounts.takeEmails());
 
+describe('Passwords', () => {
   const change = (account: TestUser, currentPassword: string, password: string) =>
     accounts.passwords.changePassword({ userId: account.id, currentPassword, password }, as(account, newAddress()));
 
@@ -113,15 +108,6 @@ describe('Passwords', () => {
 });
 
 describe('Password reset links', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  beforeEach(async () => {
-    await accounts.takeEmails();
-  });
-  afterAll(() => accounts?.stop());
-
   const request = (email: string, address = newAddress()) =>
     accounts.passwords.requestPasswordReset({ email }, from(address));
   const linkFor = async (account: TestUser) => {
@@ -241,9 +227,7 @@ describe('Password reset links', () => {
       `select t::text as row from auth.password_resets as t union all select t::text from auth.email_requests as t
         union all select t::text from audit.entries as t`,
     );
-    const token = (await accounts.takeEmails()).flatMap(({ content }) =>
-      content.case === 'passwordReset' ? [content.value.token] : [],
-    )[0];
+    const token = tokenIn((await accounts.takeEmails()).find(({ content }) => content.case === 'passwordReset'));
     const everything = JSON.stringify([rows, accounts.logged]);
     for (const form of [token ?? '', Buffer.from(token ?? '').toString('hex')]) {
       expect(form).not.toBe('');

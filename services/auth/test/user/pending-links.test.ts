@@ -1,5 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import {
   as,
   authenticator,
@@ -7,31 +7,19 @@ import {
   newAddress,
   newEmail,
   startAccounts,
-  type TestAccounts,
   type TestUser,
+  tokenIn,
 } from '../user-support.ts';
 
 const newPassword = 'a quiet lake in autumn';
 const notFound = { code: 'not_found' };
 
 describe('Links requested with previous credentials', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
 
   const requestChange = (account: TestUser, email: string, proof: object = { password: account.password }) =>
     accounts.users.requestEmailChange({ id: account.id, email, proof }, as(account));
-  const enableFactor = async (account: TestUser) => {
-    const { secret } = await accounts.secondFactors.beginSecondFactor(
-      { userId: account.id, password: account.password },
-      as(account),
-    );
-    const device = authenticator(secret);
-    await accounts.secondFactors.confirmSecondFactor({ userId: account.id, code: device.at(Date.now()) }, as(account));
-    return device;
-  };
+  const enableFactor = async (account: TestUser) => (await accounts.enroll(account)).device;
   /** Requests every kind of link of a user, and returns the tokens. */
   const requestAll = async (account: TestUser, email: string, proof?: object) => {
     await accounts.takeEmails();
@@ -56,7 +44,7 @@ describe('Links requested with previous credentials', () => {
     await accounts.takeEmails();
     await accounts.passwords.requestPasswordReset({ email: account.email }, from(newAddress()));
     const [email] = await accounts.takeEmails();
-    return email?.content.case === 'passwordReset' ? email.content.value.token : '';
+    return tokenIn(email);
   };
 
   test.each<[string, (account: TestUser, proof: { code: string }) => Promise<unknown>, withFactor?: boolean]>([
@@ -98,7 +86,7 @@ describe('Links requested with previous credentials', () => {
         await accounts.takeEmails();
         await requestChange(account, email);
         const sent = (await accounts.takeEmails()).find(({ to }) => to === email);
-        const token = sent?.content.case === 'emailChange' ? sent.content.value.token : '';
+        const token = tokenIn(sent);
         await accounts.users.confirmEmailChange({ token }, from(newAddress()));
       },
     ],

@@ -1,43 +1,21 @@
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import {
-  as,
-  authenticator,
-  from,
-  newAddress,
-  newEmail,
-  startAccounts,
-  type TestAccounts,
-  type TestUser,
-} from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, authenticator, from, newAddress, newEmail, startAccounts, type TestUser } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED, SECOND_FACTOR_REQUIRED } = SignInOutcome;
 const periodMs = 30_000;
 
 describe('The second factor', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  beforeEach(async () => {
-    await accounts.takeEmails();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
+  beforeEach(() => accounts.takeEmails());
 
   /** Resets the last used time step, so that the current code is accepted again. */
   const forgetSteps = () => accounts.db.query('update auth.users set second_factor_step = 0');
   const enrol = async (account: TestUser) => {
-    const { secret } = await accounts.secondFactors.beginSecondFactor(
-      { userId: account.id, password: account.password },
-      as(account, newAddress()),
-    );
-    const device = authenticator(secret);
-    const confirmed = await accounts.secondFactors.confirmSecondFactor(
-      { userId: account.id, code: device.at(Date.now()) },
-      as(account),
-    );
+    const enrolled = await accounts.enroll(account);
     await forgetSteps();
-    return { device, recoveryCodes: confirmed.recoveryCodes, user: confirmed.user };
+    return enrolled;
   };
   const challengeOf = async (account: TestUser, address = newAddress()) => {
     const { outcome, challenge, challengeUserId, user } = await accounts.tryPassword(
@@ -96,12 +74,7 @@ describe('The second factor', () => {
 
   test('the code that confirms the setup is used up', async () => {
     const ann = await accounts.newUser();
-    const { secret } = await accounts.secondFactors.beginSecondFactor(
-      { userId: ann.id, password: ann.password },
-      as(ann),
-    );
-    const code = authenticator(secret).at(Date.now());
-    await accounts.secondFactors.confirmSecondFactor({ userId: ann.id, code }, as(ann));
+    const { code } = await accounts.enroll(ann);
     expect((await second(await challengeOf(ann), code)).result).toMatchObject({ outcome: REFUSED });
   });
 

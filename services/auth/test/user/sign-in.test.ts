@@ -1,18 +1,15 @@
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { perSuite } from '@rms/testkit';
 import { phcPrefix } from '../../src/password/argon2id.ts';
 import { cheapCost } from '../support.ts';
-import { as, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { as, newEmail, startAccounts } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED } = SignInOutcome;
 
-describe('Signing in with a password', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+const accounts = perSuite(startAccounts);
 
+describe('Signing in with a password', () => {
   test('accepts the correct password, regardless of the case of the address', async () => {
     const ann = await accounts.newUser();
     const second = await accounts.newWorkspace();
@@ -99,12 +96,6 @@ describe('Signing in with a password', () => {
 });
 
 describe('Sessions', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
-
   test('a session is valid until its user ends all sessions, and has the current memberships', async () => {
     const ann = await accounts.newUser({ role: Role.VIEWER });
     const bob = await accounts.newUser({ workspaceId: ann.workspaceId });

@@ -1,14 +1,11 @@
 import { SecurityEmail_Change as Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { as, from, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { perSuite } from '@rms/testkit';
+import { as, from, newEmail, startAccounts, tokenIn } from '../user-support.ts';
 
 describe('Disabled and deleted users', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
   beforeEach(() => accounts.takeEmails());
 
   const onlyOwner = { code: 'conflict', message: expect.stringContaining('needs an owner') };
@@ -32,7 +29,7 @@ describe('Disabled and deleted users', () => {
     expect(await isSignedIn(other.id)).toBe(false);
     const wrong = await accounts.tryPassword(other.email, 'wrong wrong wrong');
     expect(await accounts.tryPassword(other.email, other.password)).toEqual(wrong);
-    const token = reset?.content.case === 'passwordReset' ? reset.content.value.token : '';
+    const token = tokenIn(reset);
     await expect(
       accounts.passwords.resetPassword({ token, password: 'quite another secret' }, from('192.0.2.20')),
     ).rejects.toMatchObject({ code: 'not_found' });

@@ -1,14 +1,11 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
+import { perSuite } from '@rms/testkit';
 import { phcPrefix } from '../../src/password/argon2id.ts';
 import { cheapCost } from '../support.ts';
-import { as, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { as, newEmail, startAccounts } from '../user-support.ts';
 
 describe('Users', () => {
-  let accounts: TestAccounts;
-  beforeAll(async () => {
-    accounts = await startAccounts();
-  });
-  afterAll(() => accounts?.stop());
+  const accounts = perSuite(startAccounts);
 
   test('a new user has the given properties, a working password and a membership', async () => {
     const workspaceId = await accounts.newWorkspace();

@@ -1,14 +1,11 @@
 import { hashOfApiKey, isWellFormedApiKey } from '@rms/base/api-key';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('BootstrapWorkspace', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('concurrent first starts create one workspace with a live and a sandbox admin key', async () => {
     const responses = await Promise.all(

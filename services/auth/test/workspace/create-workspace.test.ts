@@ -1,11 +1,8 @@
-import { startAuth, type TestAuth } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { startAuth } from '../support.ts';
 
 describe('CreateWorkspace and ListWorkspaces', () => {
-  let auth: TestAuth;
-  beforeAll(async () => {
-    auth = await startAuth();
-  });
-  afterAll(() => auth?.stop());
+  const auth = perSuite(startAuth);
 
   test('workspaces are listed oldest first, and names need not be unique', async () => {
     expect((await auth.workspaces.listWorkspaces({})).workspaces).toEqual([]);

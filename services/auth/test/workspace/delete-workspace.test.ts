@@ -3,14 +3,14 @@ import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
+import { createClient } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
-import { rowsOfWorkspace } from '@rms/testkit';
+import { perSuite, rowsOfWorkspace } from '@rms/testkit';
 import { contents } from '../../src/deletion/contents.ts';
 import { createHousekeeping } from '../../src/housekeeping.ts';
 import { authDatabase } from '../support.ts';
-import { as, newEmail, startAccounts, type TestAccounts } from '../user-support.ts';
+import { as, newEmail, startAccounts } from '../user-support.ts';
 
 const operator = { context: { actor: 'operator:alice@laptop', requestId: 'req-delete' } };
 
@@ -24,16 +24,8 @@ describeDeletion({
 });
 
 describe('the methods for the deletion of a workspace', () => {
-  let auth: TestAccounts;
-  let deletion: RpcClient<typeof WorkspaceDeletionService>;
-  beforeAll(async () => {
-    auth = await startAccounts();
-    deletion = createClient(WorkspaceDeletionService, { target: auth.address, timeoutMs: 60_000 });
-  });
-  afterAll(async () => {
-    deletion?.close();
-    await auth?.stop();
-  });
+  const auth = perSuite(startAccounts);
+  const deletion = perSuite(() => createClient(WorkspaceDeletionService, { target: auth.address, timeoutMs: 60_000 }));
 
   /** Creates a workspace with two keys, an owner and an invitation. */
   const newWorkspace = async () => {

@@ -3,7 +3,8 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 
 export interface SendOptions {
-  readonly key?: string;
+  /** An API key, or its value. */
+  readonly key?: string | { readonly value: string };
   readonly json?: unknown;
   readonly raw?: string | Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
@@ -33,7 +34,7 @@ export function send(base: string, method: string, path: string, options: SendOp
       path,
       agent: false,
       headers: {
-        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...(key === undefined ? {} : { Authorization: `Bearer ${typeof key === 'string' ? key : key.value}` }),
         ...(raw === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(raw) }),
         ...headers,
       },

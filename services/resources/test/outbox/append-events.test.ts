@@ -1,16 +1,12 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
 import { appendEvents, eventColumns, eventParameters, unnestEvents } from '../../src/outbox/append-events.ts';
 import { partitionOf } from '../../src/outbox/partition-of.ts';
 import { readPending } from '../../src/outbox/relay-queries.ts';
 import { event } from './relay-world.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase([migrations]);
-});
+const database = perSuite(() => testDatabase([migrations]));
 beforeEach(() => database.pool.query('truncate outbox.events'));
-afterAll(() => database.drop());
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 

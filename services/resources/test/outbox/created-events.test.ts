@@ -1,16 +1,12 @@
 import type { EventBus } from '@rms/bus';
-import { waitUntil } from '@rms/testkit';
+import { perTest, waitUntil } from '@rms/testkit';
 import { batchLimits, type CommittedEvent, readPending } from '../../src/outbox/relay-queries.ts';
-import { createRelayWorld, event, firstSeen, keys, partitions, type RelayWorld } from './relay-world.ts';
+import { createRelayWorld, event, firstSeen, keys, partitions } from './relay-world.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 const [key = '', otherKey = ''] = keys;
 
-let world: RelayWorld;
-beforeEach(async () => {
-  world = await createRelayWorld();
-});
-afterEach(() => world.close());
+const world = perTest(createRelayWorld);
 
 /** Starts a relay that holds all partitions, on a bus with batches that wait for `open`. */
 async function startRelay() {

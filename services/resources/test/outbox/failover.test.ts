@@ -3,7 +3,7 @@ import { createPool, migrate, type Pool } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { superviseWorkers } from '@rms/runtime/service';
-import { type FailoverPair, startFailoverPair, waitUntil } from '@rms/testkit';
+import { perSuite, startFailoverPair, waitUntil } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
 import { appendEvents } from '../../src/outbox/append-events.ts';
 import { createRelay, type RelayOptions } from '../../src/outbox/relay.ts';
@@ -14,15 +14,13 @@ const silent = createLogger({ name: 'outbox', level: 'silent' });
 
 /** A server without sessions of earlier tests, and a supervised relay as in the resources service. */
 describe('a relay after a failover that left the old primary running', () => {
-  let pair: FailoverPair;
-  beforeAll(async () => {
-    pair = await startFailoverPair(async (url) => {
+  const pair = perSuite(async () =>
+    startFailoverPair(async (url) => {
       const pool = createPool({ url, max: 1, applicationName: 'prepare', log: silent });
       await migrate(pool, [migrations]);
       await pool.end();
-    });
-  });
-  afterAll(() => pair?.stop());
+    }),
+  );
 
   let closing: (() => Promise<unknown>)[] = [];
   beforeEach(async () => {

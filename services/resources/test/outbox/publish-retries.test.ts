@@ -1,12 +1,8 @@
 import { createLogger } from '@rms/runtime/logging';
-import { installVirtualClock, type VirtualClock } from '@rms/testkit';
+import { installVirtualClock, perTest } from '@rms/testkit';
 import { createPublisher } from '../../src/outbox/publish-partition.ts';
 
-let clock: VirtualClock;
-beforeEach(() => {
-  clock = installVirtualClock();
-});
-afterEach(() => clock.uninstall());
+const clock = perTest(installVirtualClock);
 
 test('a partition whose batches are rejected is attempted less and less often, until one is accepted', async () => {
   const atMs: number[] = [];

@@ -1,16 +1,12 @@
 import type { EventBus } from '@rms/bus';
 import { createPool } from '@rms/postgres/db';
 import { createMetrics } from '@rms/runtime/metrics';
-import { waitUntil } from '@rms/testkit';
+import { perTest, waitUntil } from '@rms/testkit';
 import { appendEvents } from '../../src/outbox/append-events.ts';
 import { countWaiting, deletePublished, oldestAgeSeconds, readPending } from '../../src/outbox/relay-queries.ts';
-import { createRelayWorld, event, firstSeen, keys, log, partitions, type RelayWorld } from './relay-world.ts';
+import { createRelayWorld, event, firstSeen, keys, log, partitions } from './relay-world.ts';
 
-let world: RelayWorld;
-beforeEach(async () => {
-  world = await createRelayWorld();
-});
-afterEach(() => world.close());
+const world = perTest(createRelayWorld);
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 const drained = () => waitUntil(async () => (await world.waiting()) === 0, { what: 'an empty outbox' });

@@ -1,13 +1,13 @@
-import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, perTest, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
 import { cancelQueued } from '../../src/rpc/cancel-delivery.ts';
-import { responded, type Steps, stepsOn } from '../leases.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { responded, stepsOn } from '../leases.ts';
+import { newEvent, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
 const hourMs = 3_600_000;
 const missing = (): never => {
@@ -15,24 +15,11 @@ const missing = (): never => {
 };
 
 describe('a canceled delivery', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, { ordered = false, delayMs = hourMs } = {}) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const delay = durationFromMs(delayMs);
-    const retryPolicy = { maxRetries: 3, initialDelay: delay, maxDelay: delay };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', ordered, retryPolicy });
-    return webhook?.id ?? '';
-  };
+  const subscribe = async (tenant: Tenant, { ordered = false, delayMs = hourMs } = {}) =>
+    (await rms.subscribe(tenant, receiver.url, { ordered, retryPolicy: retries(3, delayMs) })).id;
   const cancel = (tenant: Tenant, id = '', idempotencyKey = '') =>
     rms.deliveries.cancelDelivery({ ...tenant, id, idempotencyKey });
   const get = async (tenant: Tenant, id = '') =>
@@ -165,13 +152,8 @@ describe('a canceled delivery', () => {
 });
 
 describe('canceling on the tables', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
 
   test('in an ordered webhook, the next delivery waits for the end of the lease of the attempt in flight', async () => {
     const tenant = newTenant();

@@ -1,29 +1,22 @@
-import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
 import { stepsOn } from '../leases.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
+import { newEvent, newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
 describe('deliveries', () => {
-  let rms: Awaited<ReturnType<typeof startWebhooks>>;
   const receivers: Receiver[] = [];
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
   afterAll(async () => {
-    await rms?.stop();
     for (const receiver of receivers) await receiver.close();
   });
+  const rms = perSuite(startWebhooks);
 
   /** Starts a receiver, with a webhook that retries quickly. */
   const subscribe = async (tenant: Tenant, events = ['*'], maxRetries = 2) => {
     const receiver = await startReceiver();
     receivers.push(receiver);
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events });
-    const id = webhook?.id ?? '';
-    const retryPolicy = { maxRetries, initialDelay: durationFromMs(20), maxDelay: durationFromMs(50) };
-    await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
+    const { id } = await rms.subscribe(tenant, receiver.url, { events, retryPolicy: retries(maxRetries, 20, 50) });
     return { receiver, id };
   };
 
@@ -209,7 +202,7 @@ describe('deliveries', () => {
     const hanging = await subscribe(tenant);
     const healthy = await subscribe(tenant);
     hanging.receiver.respondWith(() => {});
-    const events = Array.from({ length: 100 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 100);
     await rms.publish(...events);
     await waitUntil(() => healthy.receiver.requests.length === 100, { what: 'all requests at the healthy endpoint' });
     // The hanging endpoint gets at most its concurrency limit.
@@ -246,7 +239,7 @@ describe('deliveries', () => {
   test('the log is paged, newest first, each delivery once', async () => {
     const tenant = newTenant();
     await subscribe(tenant);
-    await rms.publish(...Array.from({ length: 7 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 7));
     const all = (await rms.settled(tenant, 7)).map(({ id }) => id);
     const paged: string[] = [];
     let pageToken = '';

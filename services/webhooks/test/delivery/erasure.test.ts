@@ -1,25 +1,20 @@
 import { newId } from '@rms/base/ids';
 import type { Pool } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perTest, testDatabase } from '@rms/testkit';
 import { createErasure } from '../../src/delivery/erasure.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { fanOutDeferred } from '../../src/event/deferred-queries.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { arrivalOf, responded, type Steps, stepsOn, unknown } from '../leases.ts';
+import { arrivalOf, responded, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, type Tenant } from '../support.ts';
 
 describe('the erasure of deleted resources', () => {
   const running = new AbortController().signal;
   const log = createLogger({ name: 'webhooks', level: 'fatal' });
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeEach(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterEach(() => database.drop());
+  const database = perTest(() => testDatabase([migrations]));
+  const steps = perTest(() => stepsOn(database.pool));
 
   /** Makes events of a resource that is updated `updates` times and then deleted. */
   const eventsOf = (tenant: Tenant, updates: number) => {

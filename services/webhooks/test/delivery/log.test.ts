@@ -1,5 +1,5 @@
 import { newId } from '@rms/base/ids';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import type { LogFilter, LoggedStatus } from '../../src/delivery/log-filter.ts';
 import { type LoggedDelivery, readDeliveries } from '../../src/delivery/log-queries.ts';
 import { migrations } from '../../src/migrations.ts';
@@ -29,15 +29,13 @@ type Row = Pick<
 };
 
 describe('the log', () => {
-  let database: TestDatabase;
+  const database = perSuite(() => testDatabase([migrations]));
   beforeAll(async () => {
-    database = await testDatabase([migrations]);
     database.breaks(['positions', 'sequences', 'deliveries', 'endings'], 'inserts the rows that lists show one by one');
     await database.pool.query(
       "select webhooks.make_partitions((now() at time zone 'UTC')::date - 3, (now() at time zone 'UTC')::date)",
     );
   });
-  afterAll(() => database?.drop());
 
   const insert = async (workspaceId: string, rows: readonly Row[]) => {
     const { pool } = database;

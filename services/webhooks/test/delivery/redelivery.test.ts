@@ -1,34 +1,16 @@
-import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
 describe('a redelivery', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, maxRetries: number, delayMs: number, ordered = false) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
-    const delay = durationFromMs(delayMs);
-    await rms.webhooks.updateWebhook({
-      ...tenant,
-      id,
-      ordered,
-      retryPolicy: { maxRetries, initialDelay: delay, maxDelay: delay },
-    });
-    return id;
-  };
+  const subscribe = async (tenant: Tenant, maxRetries: number, delayMs: number, ordered = false) =>
+    (await rms.subscribe(tenant, receiver.url, { ordered, retryPolicy: retries(maxRetries, delayMs) })).id;
   const redeliver = (tenant: Tenant, id = '') => rms.deliveries.redeliverDelivery({ ...tenant, id });
   const ended = (tenant: Tenant, id = '', attempts = 0) =>
     waitUntil(

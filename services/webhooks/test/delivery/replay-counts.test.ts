@@ -1,15 +1,11 @@
 import { type Duration, durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { idTime } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { waitUntil } from '@rms/testkit';
-import { aMinuteAgo, type ReplayScene, startReplayScene } from './replay-support.ts';
+import { perSuite, waitUntil } from '@rms/testkit';
+import { aMinuteAgo, startReplayScene } from './replay-support.ts';
 
 describe('the number of deliveries of a replay', () => {
-  let scene: ReplayScene;
-  beforeAll(async () => {
-    scene = await startReplayScene();
-  });
-  afterAll(() => scene?.stop());
+  const scene = perSuite(startReplayScene);
 
   test('reports the number of deliveries and the duration in a dry run, without other effects', async () => {
     const { tenant, replay } = await scene.skipping(25);

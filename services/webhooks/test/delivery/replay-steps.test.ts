@@ -1,16 +1,12 @@
 import { inTransaction } from '@rms/postgres/db';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { replayNext, takeReplay } from '../../src/delivery/step-queries.ts';
-import { type ReplayScene, startReplayScene } from './replay-support.ts';
+import { startReplayScene } from './replay-support.ts';
 
 describe('the steps of a replay', () => {
-  let scene: ReplayScene;
-  beforeAll(async () => {
-    scene = await startReplayScene();
-  });
-  afterAll(() => scene?.stop());
+  const scene = perSuite(startReplayScene);
 
   test('sends one second of deliveries per step, oldest first', async () => {
     const { tenant, replay } = await scene.skipping(12);

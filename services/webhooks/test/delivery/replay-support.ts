@@ -36,8 +36,7 @@ export async function startReplayScene(): Promise<ReplayScene> {
     setStatus,
     async skipping(count, type = 'resource.created') {
       const tenant = newTenant();
-      const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-      const id = webhook?.id ?? '';
+      const { id } = await rms.subscribe(tenant, receiver.url);
       await setStatus(tenant, id, WebhookStatus.DISABLED);
       await rms.publish(...Array.from({ length: count }, () => newEvent(tenant, type)));
       await setStatus(tenant, id, WebhookStatus.ACTIVE);

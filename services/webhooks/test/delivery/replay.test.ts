@@ -5,16 +5,12 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { newEvent } from '../support.ts';
-import { type ReplayScene, startReplayScene } from './replay-support.ts';
+import { startReplayScene } from './replay-support.ts';
 
 describe('a replay', () => {
-  let scene: ReplayScene;
-  beforeAll(async () => {
-    scene = await startReplayScene();
-  });
-  afterAll(() => scene?.stop());
+  const scene = perSuite(startReplayScene);
 
   test('sends skipped deliveries in event order with its ID as origin, and the audit log has the actor', async () => {
     const { tenant, id, replay } = await scene.skipping(7);

@@ -1,28 +1,19 @@
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 describe('the events of a resource', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
   const read = (tenant: Tenant, resourceId: string, pageSize = 100, pageToken = '') =>
     rms.feed.listEventsOfResource({ ...tenant, resourceId, pageSize, pageToken });
   const publishEvents = async (tenant: Tenant, resourceId: string, count: number) => {
-    const events = Array.from({ length: count }, (_, i) => ({
-      ...newEvent(tenant, i === 0 ? 'resource.created' : 'resource.updated', 'thing', resourceId),
-      sequence: BigInt(i + 1),
-    }));
+    const events = Array.from({ length: count }, (_, i) =>
+      newEvent(tenant, i === 0 ? 'resource.created' : 'resource.updated', 'thing', resourceId),
+    );
     await rms.publish(...events);
     return events;
   };
@@ -76,8 +67,7 @@ describe('the events of a resource', () => {
     const other = await startReceiver();
     other.respondWith(500);
     try {
-      const subscribe = async (url: string) =>
-        (await rms.webhooks.createWebhook({ ...tenant, url, events: ['resource.created'] })).webhook?.id ?? '';
+      const subscribe = async (url: string) => (await rms.subscribe(tenant, url, { events: ['resource.created'] })).id;
       const [works, fails] = [await subscribe(receiver.url), await subscribe(other.url)];
       const resourceId = newId('res');
       await publishEvents(tenant, resourceId, 2);

@@ -1,26 +1,18 @@
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, startReceiver } from '@rms/testkit';
+import { newEvents, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 describe('following deliveries', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
-  const subscribe = (tenant: Tenant) => rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+  const subscribe = (tenant: Tenant) => rms.subscribe(tenant, receiver.url);
   const poll = (tenant: Tenant, after?: bigint, knownIds: string[] = []) =>
     rms.deliveries.tailDeliveries({ ...tenant, knownIds, ...(after === undefined ? {} : { after }) });
   const publishEvents = async (tenant: Tenant, count: number) => {
-    const events = Array.from({ length: count }, () => newEvent(tenant));
+    const events = newEvents(tenant, count);
     await rms.publish(...events);
     return events.map(({ id }) => id);
   };

@@ -1,15 +1,11 @@
 import { loopbackOnly } from '@rms/rpc';
 import { readSettings } from '@rms/runtime/settings';
-import { startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { createWebhooksContext } from '../../src/context.ts';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { newEvent, newTenant, startWebhooks } from '../support.ts';
 
 describe('Usage of attempts', () => {
-  let service: Webhooks;
-  beforeAll(async () => {
-    service = await startWebhooks();
-  });
-  afterAll(() => service.stop());
+  const service = perSuite(startWebhooks);
 
   test('is summed up per webhook and reported after attempts are recorded', async () => {
     const receiver = await startReceiver({ path: '' });
@@ -66,7 +62,7 @@ test('Without alerts, attempts are recorded but not reported', async () => {
   const service = await startWebhooks({}, { hasAlerts: false });
   const receiver = await startReceiver({ path: '' });
   const tenant = newTenant();
-  await service.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+  await service.subscribe(tenant, receiver.url);
   await service.publish(newEvent(tenant));
   await service.settled(tenant, 1);
   expect(service.reported).toEqual([]);

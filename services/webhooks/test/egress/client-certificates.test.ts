@@ -1,28 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { createSecretBox } from '@rms/base/secrets';
-import { type Certificates, makeCertificates } from '@rms/testkit';
+import { makeCertificates, perSuite, suiteFolder } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createEndpointAgents, type EndpointAgents } from '../../src/engine/attempt/endpoint-agents.ts';
 import { clientKeyContext } from '../../src/secrets/contexts.ts';
 import { attemptAt } from '../attempt-at.ts';
-import { newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { newTenant, startWebhooks } from '../support.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'rms-client-certificates-'));
+const folder = suiteFolder('client-certificates');
 const box = createSecretBox(Buffer.alloc(32, 3));
 
 describe('client certificates', () => {
-  let ours: Certificates;
-  let others: Certificates;
-  beforeAll(() => {
-    ours = makeCertificates(join(folder, 'ours'));
-    others = makeCertificates(join(folder, 'others'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const ours = perSuite(() => makeCertificates(join(folder, 'ours')));
+  const others = perSuite(() => makeCertificates(join(folder, 'others')));
 
   const pemOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => ({
     certificate: readFileSync(certFile, 'utf8'),
@@ -91,17 +85,12 @@ describe('client certificates', () => {
   });
 
   describe('of a webhook', () => {
-    let rms: Webhooks;
-    beforeAll(async () => {
-      rms = await startWebhooks();
-    });
-    afterAll(() => rms?.stop());
+    const rms = perSuite(startWebhooks);
 
     test('are stored with an encrypted key, shown without it, and can be removed', async () => {
       const tenant = newTenant();
       const url = 'http://127.0.0.1:65535/';
-      const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-      const id = webhook?.id ?? '';
+      const { id } = await rms.subscribe(tenant, url);
       const update = async (clientCertificate: { certificate: string; privateKey: string }) =>
         (await rms.webhooks.updateWebhook({ ...tenant, id, clientCertificate })).webhook;
       const client = pemOf(ours.issue('client'));

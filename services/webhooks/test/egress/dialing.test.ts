@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { findAddresses } from '@rms/net/dial';
@@ -13,6 +12,7 @@ import {
   startDnsServer,
   startFrozenReceiver,
   startReceiver,
+  suiteFolder,
   waitUntil,
   watchDials,
 } from '@rms/testkit';
@@ -116,7 +116,7 @@ describe('dialing an endpoint', () => {
   });
 
   describe('with TLS', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rms-dialing-'));
+    const folder = suiteFolder('dialing');
     const names: (string | false | null)[] = [];
     const hosts: string[] = [];
     let server: TlsServer;
@@ -136,7 +136,6 @@ describe('dialing an endpoint', () => {
     });
     afterAll(() => {
       server?.close();
-      rmSync(folder, { recursive: true });
     });
     const serve = (socket: TLSSocket) => {
       names.push(socket.servername);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { listenOnLoopback, startReceiver, waitUntil } from '@rms/testkit';
+import { listenOnLoopback, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import type { OriginPools } from '../../src/egress/origin-pools.ts';
@@ -16,14 +16,8 @@ async function statusOf(agent: OriginPools, origin: string): Promise<number> {
   return exchange.statusCode;
 }
 
-type Receiver = Awaited<ReturnType<typeof startReceiver>>;
-
 describe('the dialed address', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver?.close());
+  const receiver = perSuite(startReceiver);
 
   const call = async (
     host: string,

@@ -1,31 +1,20 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startHostileReceiver, waitUntil } from '@rms/testkit';
 import { leaseMs } from '../../src/engine/attempt/job.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 import { wholeLog, wholeLogOf } from '../whole-log.ts';
 import { type HostileCase, lateCases, promptCases } from './hostile-cases.ts';
 
 describe('receivers with invalid, huge, slow or missing responses', () => {
-  let rms: Webhooks;
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startHostileReceiver({
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(() =>
+    startHostileReceiver({
       listeners: ['http', 'selfSigned', 'oldTls', 'mute', 'closing', 'resetting'],
-    });
-  });
-  afterAll(async () => {
-    await receiver?.stop();
-    await rms?.stop();
-  });
+    }),
+  );
 
-  const subscribe = async (tenant: Tenant, url: string) => {
-    const { webhook, secret } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-    const retryPolicy = { maxRetries: 0, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
-    return secret;
-  };
+  const subscribe = async (tenant: Tenant, url: string) =>
+    (await rms.subscribe(tenant, url, { retryPolicy: retries(0, 10) })).secret;
   /**
    * Creates a webhook per case. Each case has its own tenant, because webhooks of a tenant share the connections to a
    * receiver, so that a case could use a connection that another has misused.
@@ -36,7 +25,7 @@ describe('receivers with invalid, huge, slow or missing responses', () => {
       const [tenant, path] = [newTenant(), `/${under}/${i}`];
       if (behavior) await receiver.behave(path, behavior);
       await receiver.expectSecret(path, await subscribe(tenant, receiver.url(path, listener)));
-      subscribed.push({ ...one, path, tenant, events: Array.from({ length: 3 }, () => newEvent(tenant)) });
+      subscribed.push({ ...one, path, tenant, events: newEvents(tenant, 3) });
     }
     return subscribed;
   };

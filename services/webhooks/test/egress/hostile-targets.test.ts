@@ -3,6 +3,7 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type DnsServer,
   freePort,
+  perSuite,
   startDnsServer,
   startReceiver,
   startTrap,
@@ -12,7 +13,7 @@ import {
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { newEvent, newTenant, startWebhooks } from '../support.ts';
 
 const zone = {
   ...hostileZone,
@@ -32,14 +33,15 @@ describe('hostile targets', () => {
   });
 
   describe('of webhooks', () => {
-    let rms: Webhooks;
     let targets: HostileTarget[];
     const tenant = newTenant();
     /** Result of creating each webhook: the error and the rejected field, or "taken". */
     const created = new Map<string, string>();
     const ids = new Map<string, string>();
+    const rms = perSuite(() =>
+      startWebhooks({ egress: { allowHttp: false, allowCidrs: [], dnsServers: [dns.address] } }),
+    );
     beforeAll(async () => {
-      rms = await startWebhooks({ egress: { allowHttp: false, allowCidrs: [], dnsServers: [dns.address] } });
       targets = hostileTargets(trap.port);
       for (const { url } of targets) {
         const { id, result } = await make(url);
@@ -47,7 +49,6 @@ describe('hostile targets', () => {
         ids.set(id, url);
       }
     });
-    afterAll(() => rms?.stop());
 
     /** Creates a webhook with this URL. If the check rejects the URL, it is written to the database directly. */
     const make = async (url: string) => {

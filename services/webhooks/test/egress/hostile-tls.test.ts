@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type HostileReceiver, type ListenerName, startHostileReceiver } from '@rms/testkit';
+import { type ListenerName, perSuite, startHostileReceiver } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
@@ -15,12 +15,10 @@ describe('attempts at receivers with broken TLS, by a client that trusts their a
     'closing',
     'http',
   ];
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    receiver = await startHostileReceiver({ listeners });
+  const receiver = perSuite(() => startHostileReceiver({ listeners }));
+  beforeAll(() => {
     ca = readFileSync(receiver.caFile, 'utf8');
   });
-  afterAll(() => receiver?.stop());
 
   let ca: string;
   const attempt = (url: string) => {

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
-import { makeCertificates } from '@rms/testkit';
+import { makeCertificates, suiteFolder } from '@rms/testkit';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import type { OriginPools } from '../../src/egress/origin-pools.ts';
@@ -27,7 +25,7 @@ const timeOut = (socket: Socket) => void socket.write('HTTP/1.1 408 Request Time
 const beginThenReset = (socket: Socket) => void socket.write('H', () => setImmediate(() => reset(socket)));
 
 describe('a request over a connection that the receiver closes at this moment', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-reused-'));
+  const folder = suiteFolder('reused');
   const authority = makeCertificates(folder);
   const { certFile, keyFile } = authority.issue('receiver', { sans: ['127.0.0.1'] });
   const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
@@ -81,7 +79,6 @@ describe('a request over a connection that the receiver closes at this moment', 
     await agent.destroy();
     server.close();
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   test.each([
     ['http', 'ends', end],

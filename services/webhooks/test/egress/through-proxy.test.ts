@@ -6,18 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { parseProxy } from '@rms/net/dial';
 import { hostileTargets, hostileZone } from '@rms/net/egress/hostile-targets';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
-  type Certificates,
   type DnsServer,
   freePort,
   type LoopbackServer,
   listenOnLoopback,
   makeCertificates,
   type Program,
+  perSuite,
   startDnsServer,
   startProgram,
   startTrap,
@@ -27,7 +26,7 @@ import {
 import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { newEvent, newTenant, retries, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-through-proxy-'));
 const main = fileURLToPath(new URL('../../../egress-proxy/src/main.ts', import.meta.url));
@@ -35,7 +34,6 @@ const credentials = 'rms:p@ss';
 const zone = { ...hostileZone, 'hooks.example': { a: ['127.0.0.1'] }, 'other.example': { a: ['127.0.0.1'] } };
 
 describe('calls through an egress proxy', () => {
-  let certificates: Certificates;
   let ca: string;
   let dns: DnsServer;
   let trap: Trap;
@@ -50,8 +48,15 @@ describe('calls through an egress proxy', () => {
     cert: readFileSync(certFile, 'utf8'),
     key: readFileSync(keyFile, 'utf8'),
   });
+  afterAll(async () => {
+    await proxy?.terminate();
+    await endpoint?.close();
+    await trap?.close();
+    await dns?.close();
+    rmSync(folder, { recursive: true });
+  });
+  const certificates = perSuite(() => makeCertificates(join(folder, 'ca')));
   beforeAll(async () => {
-    certificates = makeCertificates(join(folder, 'ca'));
     ca = readFileSync(certificates.caFile, 'utf8');
     [dns, trap] = [await startDnsServer(zone), await startTrap()];
     const options = { ...pemOf(certificates.issue('hooks.example')), ca, requestCert: true, rejectUnauthorized: false };
@@ -67,13 +72,6 @@ describe('calls through an egress proxy', () => {
       METRICS_ADDRESS: `127.0.0.1:${metricsPort}`,
       WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32',
     });
-  });
-  afterAll(async () => {
-    await proxy?.terminate();
-    await endpoint?.close();
-    await trap?.close();
-    await dns?.close();
-    rmSync(folder, { recursive: true });
   });
 
   const startProxy = (at: number, env: Record<string, string>) =>
@@ -101,18 +99,9 @@ describe('calls through an egress proxy', () => {
   };
 
   describe('of the engine', () => {
-    let rms: Webhooks;
-    beforeAll(async () => {
-      rms = await startWebhooks({ egress: { ...through(), ca: () => ca } });
-    });
-    afterAll(() => rms?.stop());
-    const subscribe = async (tenant: Tenant, url: string, maxRetries = 0) => {
-      const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-      const id = webhook?.id ?? '';
-      const retryPolicy = { maxRetries, initialDelay: durationFromMs(50), maxDelay: durationFromMs(50) };
-      await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
-      return id;
-    };
+    const rms = perSuite(() => startWebhooks({ egress: { ...through(), ca: () => ca } }));
+    const subscribe = async (tenant: Tenant, url: string, maxRetries = 0) =>
+      (await rms.subscribe(tenant, url, { retryPolicy: retries(maxRetries, 50) })).id;
 
     test('arrive; TLS is end-to-end, and a reused connection has no connect time', async () => {
       const tenant = newTenant();

@@ -1,32 +1,20 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { createLogger } from '@rms/runtime/logging';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, retries, startWebhooks } from '../support.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 describe('Attempts', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
   const lines: Record<string, unknown>[] = [];
-  beforeAll(async () => {
-    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-    rms = await startWebhooks({}, { log: createLogger({ name: 'webhooks', destination }) });
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const rms = perSuite(() => startWebhooks({}, { log: createLogger({ name: 'webhooks', destination }) }));
+  const receiver = perSuite(startReceiver);
 
   test('each attempt is logged and counted once, whatever its result; the secret, the URL and the body are not logged', async () => {
     const tenant = newTenant();
     const responses = [500, 302];
     receiver.respondWith((_, response) => void response.writeHead(responses.shift() ?? 404).end('the answer'));
-    const retryPolicy = { maxRetries: 2, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
-    const url = `${receiver.url}?token=hunter2`;
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
+    const webhook = await rms.subscribe(tenant, `${receiver.url}?token=hunter2`, { retryPolicy: retries(2, 10) });
     const event = newEvent(tenant);
     event.traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
     await rms.publish(event);
@@ -49,7 +37,7 @@ describe('Attempts', () => {
       workspace_id: tenant.workspaceId,
       environment: 'live',
       event_id: event.id,
-      webhook_id: webhook?.id,
+      webhook_id: webhook.id,
       delivery_id: delivery?.id,
       duration_ms: expect.any(Number),
     };
@@ -75,7 +63,7 @@ describe('Attempts', () => {
   test('a redelivery is counted but does not affect the age metric', async () => {
     const tenant = newTenant();
     receiver.respondWith(200);
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+    await rms.subscribe(tenant, receiver.url);
     await rms.publish(newEvent(tenant));
     const [delivery] = await rms.settled(tenant, 1);
     const before = await rms.metrics.metrics();

@@ -1,22 +1,17 @@
 import { migrations as audit } from '@rms/postgres/audit';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { type Recording, recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn } from '../leases.ts';
+import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant } from '../support.ts';
 
 /** Returns the numbers from `first` to `last`. */
 const numbers = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 describe('the attempts of a delivery', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([audit, migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([audit, migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
 
   /** Attempts the only delivery of a new tenant until it is delivered. Returns it. */
   const attempt = async (count: number, resultOf: (number: number) => Partial<Recording['result']>) => {

@@ -1,22 +1,17 @@
 import { firstId, newId } from '@rms/base/ids';
 import { inTransaction } from '@rms/postgres/db';
 import { createMetrics } from '@rms/runtime/metrics';
-import type { TestDatabase } from '@rms/testkit';
+import { perTest } from '@rms/testkit';
 import { type StateOfBacklog, showBacklog, summed } from '../../src/engine/backlog-gauges.ts';
 import { readBacklog, readHeld, type WebhookStates } from '../../src/engine/lease/backlog-queries.ts';
 import { stepsOn } from '../leases.ts';
-import { newEvent, newTenant, webhooksDatabase } from '../support.ts';
+import { newEvent, newEvents, newTenant, webhooksDatabase } from '../support.ts';
 
 const nothing: WebhookStates = { throttled: [], unsignable: [] };
 
 describe('The backlog', () => {
-  let database: TestDatabase;
-  let steps: ReturnType<typeof stepsOn>;
-  beforeEach(async () => {
-    database = await webhooksDatabase();
-    steps = stepsOn(database.pool);
-  });
-  afterEach(() => database.drop());
+  const database = perTest(webhooksDatabase);
+  const steps = perTest(() => stepsOn(database.pool));
 
   const read = async (states = nothing, nowMs = Date.now()) => {
     const parts = summed(await inTransaction(database.pool, (tx) => readBacklog(tx, states)), nowMs);
@@ -49,7 +44,7 @@ describe('The backlog', () => {
   test('deliveries are counted by state', async () => {
     const tenant = newTenant();
     const webhook = await steps.subscribe(tenant);
-    const ids = Array.from({ length: 6 }, () => newEvent(tenant));
+    const ids = newEvents(tenant, 6);
     await steps.store(ids, 2);
     expect(await counts()).toEqual({ in_flight: 2, due: 4 });
     const pause = (ms: number) => database.pool.query('update webhooks.endpoints set pause_ms = $1', [ms]);
@@ -81,7 +76,7 @@ describe('The backlog', () => {
     const [tenant, other] = [newTenant(), newTenant()];
     for (const one of [tenant, other]) {
       await steps.subscribe(one);
-      await steps.store(Array.from({ length: 5 }, () => newEvent(one)));
+      await steps.store(newEvents(one, 5));
     }
     const old = (agoMs: number) => `${firstId('dlv', Date.now() - agoMs)}${newId('dlv').slice(14)}`;
     const again = (where: string) =>

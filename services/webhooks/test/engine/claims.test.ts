@@ -1,26 +1,21 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import type { DeliveryJob } from '../../src/engine/attempt/job.ts';
 import { releaseLeases, releaseUnattempted } from '../../src/engine/lease/release-queries.ts';
 import { failPending } from '../../src/engine/record/end-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn, unknown } from '../leases.ts';
-import { newEvent, newTenant, type Tenant } from '../support.ts';
+import { responded, stepsOn, unknown } from '../leases.ts';
+import { newEvent, newEvents, newTenant, type Tenant } from '../support.ts';
 
 describe('leases of deliveries', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
   // Leases span all tenants.
   beforeEach(() => steps.clear());
 
-  /** Stores `count` events with deliveries that are due and not leased. */
-  const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));
+  /** Stores `count` events, whose deliveries are due and not leased. */
+  const makeDue = (tenant: Tenant, count: number) => steps.store(newEvents(tenant, count));
 
   test('a leased delivery is not leased by another instance until the lease expires', async () => {
     const tenant = newTenant();

@@ -1,33 +1,22 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, shiftClock, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { perSuite, shiftClock, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, retries, startWebhooks } from '../support.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 describe('the clock of an instance', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
   let restore = () => {};
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
   beforeEach(() => receiver.respondWith(200));
   afterEach(() => restore());
 
   const subscribe = async () => {
     const tenant = newTenant();
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const ref = { ...tenant, id: webhook?.id ?? '' };
-    const delay = durationFromMs(hourMs);
-    await rms.webhooks.updateWebhook({ ...ref, retryPolicy: { maxRetries: 5, initialDelay: delay, maxDelay: delay } });
-    return { tenant, ref };
+    const { id } = await rms.subscribe(tenant, receiver.url, { retryPolicy: retries(5, hourMs) });
+    return { tenant, ref: { ...tenant, id } };
   };
 
   test('that is set back while the delivery loop sleeps does not make it sleep longer', async () => {

@@ -1,32 +1,24 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { saveEndpoints } from '../../src/engine/lease/schedule-queries.ts';
 import { readHealth } from '../../src/health/health-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { type Steps, stepsOn } from '../leases.ts';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { stepsOn } from '../leases.ts';
+import { newEvent, newTenant, startWebhooks } from '../support.ts';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
 describe('a due delivery that waits for the rate limit', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
   /** Subscribes with a rate limit that allows one of two events, and waits until it is delivered. */
   const deliverOne = async () => {
     const tenant = newTenant();
     const rateLimit = { requestsPerSecond: 0.01 };
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'], rateLimit });
+    const { id: webhookId } = await rms.subscribe(tenant, receiver.url, { rateLimit });
     await rms.publish(newEvent(tenant), newEvent(tenant));
     const [delivered] = await waitUntil(
       async () => {
@@ -35,7 +27,7 @@ describe('a due delivery that waits for the rate limit', () => {
       },
       { what: 'the attempt that the limit allows' },
     );
-    return { tenant, webhookId: webhook?.id ?? '', delivered };
+    return { tenant, webhookId, delivered };
   };
 
   test('says so, with the time of the next attempt, in every response and in the health of the webhook', async () => {
@@ -83,13 +75,8 @@ describe('a due delivery that waits for the rate limit', () => {
 });
 
 describe('a queued delivery', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
 
   /** Queues a delivery that is due, or leased if `leased` is 1. */
   const queued = async (leased = 0) => {

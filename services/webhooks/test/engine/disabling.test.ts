@@ -1,22 +1,23 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { type Notice, NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
-const hour = durationFromMs(3_600_000);
+const hourMs = 3_600_000;
 
 describe('a webhook that is disabled automatically', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
   const notices: Notice[] = [];
   const listening = new AbortController();
   let listened: Promise<void>;
-  beforeAll(async () => {
-    rms = await startWebhooks({ disableAfterHours: 2 });
+  afterAll(async () => {
+    listening.abort();
+    await listened;
+  });
+  const rms = perSuite(() => startWebhooks({ disableAfterHours: 2 }));
+  beforeAll(() => {
     listened = rms.bus.consume(
       {
         topic: 'rms.notices.v1',
@@ -26,26 +27,10 @@ describe('a webhook that is disabled automatically', () => {
       listening.signal,
     );
   });
-  afterAll(async () => {
-    listening.abort();
-    await listened;
-    await rms?.stop();
-  });
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, maxRetries: number) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
-    await rms.webhooks.updateWebhook({
-      ...tenant,
-      id,
-      retryPolicy: { maxRetries, initialDelay: hour, maxDelay: hour },
-    });
-    return id;
-  };
+  const subscribe = async (tenant: Tenant, maxRetries: number) =>
+    (await rms.subscribe(tenant, receiver.url, { retryPolicy: retries(maxRetries, hourMs) })).id;
   const webhookOf = async (tenant: Tenant, id: string) => (await rms.webhooks.getWebhook({ ...tenant, id })).webhook;
   const untilDisabled = (tenant: Tenant, id: string) =>
     waitUntil(async () => (await webhookOf(tenant, id))?.status === WebhookStatus.DISABLED, {
@@ -136,7 +121,7 @@ describe('a webhook that is disabled automatically', () => {
     });
     // A single failure does not disable it.
     expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
-    await rms.publish(...Array.from({ length: 20 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 20));
     await untilDisabled(tenant, id);
     expect(await webhookOf(tenant, id)).toMatchObject({ disableReason: 'failing' });
     await rms.settled(tenant, 21);
@@ -196,7 +181,7 @@ test('notices wait while there is no consumer, and the service is ready', async 
   const receiver = await startReceiver();
   receiver.respondWith(410);
   const tenant = newTenant();
-  await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+  await rms.subscribe(tenant, receiver.url);
   await rms.publish(newEvent(tenant));
   await rms.settled(tenant, 1);
   const unpublished = async () => (await rms.database.pool.query('select from webhooks.notices')).rowCount;

@@ -1,26 +1,15 @@
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 /** More than the instance's pool has connections. */
 const manyWebhooks = 20;
 
 describe('many webhooks of a workspace that end at the same time', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
-  const subscribe = async (tenant: Tenant) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    return webhook?.id ?? '';
-  };
+  const subscribe = async (tenant: Tenant) => (await rms.subscribe(tenant, receiver.url)).id;
   const subscribeMany = (tenant: Tenant) => Promise.all(Array.from({ length: manyWebhooks }, () => subscribe(tenant)));
   /** Locks a table against writes while `work` runs, so that statements that write to it take as long as `work`. */
   const whileLocked = async (table: string, work: () => Promise<void>) => {

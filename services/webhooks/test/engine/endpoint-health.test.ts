@@ -1,5 +1,5 @@
 import { createLogger } from '@rms/runtime/logging';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, testDatabase, waitUntil } from '@rms/testkit';
 import { createEndpointHealth } from '../../src/engine/endpoint-health.ts';
 import { createEndings } from '../../src/engine/record/endings.ts';
 import { migrations } from '../../src/migrations.ts';
@@ -9,11 +9,7 @@ import { newEvent, newTenant } from '../support.ts';
 const minuteMs = 60_000;
 
 describe('the failing_since time of a webhook', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
 
   /** The database, with a hook that runs before each query. */
   const watched = (before: () => void) =>

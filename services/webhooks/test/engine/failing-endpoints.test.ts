@@ -1,32 +1,23 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
 describe('failing endpoints', () => {
-  let rms: Webhooks;
   const receivers: Receiver[] = [];
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
   afterAll(async () => {
     // Closing the connections ends the running attempts.
     for (const receiver of receivers) await receiver.close();
-    await rms?.stop();
   });
+  const rms = perSuite(startWebhooks);
 
   const newReceiver = async () => {
     const receiver = await startReceiver();
     receivers.push(receiver);
     return receiver;
   };
-  const subscribe = async (tenant: Tenant, url: string) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-    const retryPolicy = { maxRetries: 5, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
-    return webhook?.id ?? '';
-  };
-  const eventsOf = (tenant: Tenant, length: number) => Array.from({ length }, () => newEvent(tenant));
+  const subscribe = async (tenant: Tenant, url: string) =>
+    (await rms.subscribe(tenant, url, { retryPolicy: retries(5, 10) })).id;
+  const eventsOf = (tenant: Tenant, length: number) => newEvents(tenant, length);
 
   test('are probed with one attempt at a time; waiting deliveries keep their retries, and other endpoints are not delayed', async () => {
     const tenant = newTenant();

@@ -1,10 +1,10 @@
 import { migrations as audit } from '@rms/postgres/audit';
 import { createLogger } from '@rms/runtime/logging';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, testDatabase, waitUntil } from '@rms/testkit';
 import { batchFairly } from '../../src/engine/record/fair-batches.ts';
 import { createRecorder } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn } from '../leases.ts';
+import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant } from '../support.ts';
 
 interface Item {
@@ -73,13 +73,8 @@ describe('fair batches', () => {
 });
 
 describe('the recorder', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([audit, migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([audit, migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
 
   test('records the attempts of a tenant while a recording for another tenant is blocked', async () => {
     const [slow, other] = [newTenant(), newTenant()];

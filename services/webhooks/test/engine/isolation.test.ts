@@ -1,7 +1,6 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
-import { freePort, type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { freePort, perSuite, startHostileReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 
 const deadOfEach = 60;
 const dueRetries = 50_000;
@@ -14,32 +13,18 @@ const jobsLimit = 5_000;
 const failingOfWorkspace = 256;
 
 describe('dead endpoints with a large backlog, in one instance', () => {
-  let rms: Webhooks;
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startHostileReceiver();
-  });
-  afterAll(async () => {
-    // Closing the connections ends the running attempts.
-    await receiver?.stop();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startHostileReceiver);
 
   const query = async <T extends object>(text: string, values: unknown[] = []) =>
     (await rms.database.pool.query<T>(text, values)).rows;
-  const subscribe = async (tenant: Tenant, url: string, events: string[], ordered = false) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url, events });
-    const retryPolicy = { maxRetries: 5, initialDelay: durationFromMs(3_600_000), maxDelay: durationFromMs(3_600_000) };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', ordered, retryPolicy });
-    return webhook?.id ?? '';
-  };
+  const subscribe = async (tenant: Tenant, url: string, events: string[], ordered = false) =>
+    (await rms.subscribe(tenant, url, { events, ordered, retryPolicy: retries(5, 3_600_000) })).id;
   const eventsOf = (tenant: Tenant) => {
     const resourceIds = Array.from({ length: lanes }, () => newId('res'));
-    return Array.from({ length: eventsOfHealthy }, (_, i) => ({
-      ...newEvent(tenant, 'resource.created', `${i}`, resourceIds[i % lanes]),
-      sequence: BigInt(Math.floor(i / lanes) + 1),
-    }));
+    return Array.from({ length: eventsOfHealthy }, (_, i) =>
+      newEvent(tenant, 'resource.created', `${i}`, resourceIds[i % lanes]),
+    );
   };
   /** Inserts `each` retries of an event per webhook, which have been due for an hour. */
   const makeDue = (eventId: string, webhookIds: string[], each: number) =>

@@ -1,30 +1,16 @@
-import { newId } from '@rms/base/ids';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { freeLanes } from '../../src/engine/lease/lane-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn } from '../leases.ts';
-import { newEvent, newTenant, type Tenant } from '../support.ts';
+import { responded, stepsOn } from '../leases.ts';
+import { laneOf, newTenant } from '../support.ts';
 
 describe('lanes', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
   beforeEach(() => steps.clear());
 
-  /** Makes events of the same resource, in sequence. */
-  const lane = (tenant: Tenant, length: number) => {
-    const resourceId = newId('res');
-    return Array.from({ length }, (_, i) => ({
-      ...newEvent(tenant, 'resource.updated', `${i}`, resourceId),
-      sequence: BigInt(i + 1),
-    }));
-  };
   const subscribed = async () => {
     const tenant = newTenant();
     await steps.subscribe(tenant, { ordered: true });
@@ -34,7 +20,7 @@ describe('lanes', () => {
 
   test('only the first delivery of a lane is leased, by fan-out or later', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 3);
+    const events = laneOf(tenant, 3);
     const jobs = await steps.store(events.slice(0, 2).reverse(), 10);
     expect(eventIds(jobs)).toEqual([events[0]?.id]);
     expect(await steps.store(events.slice(2), 10)).toEqual([]);
@@ -44,7 +30,7 @@ describe('lanes', () => {
 
   test('the next delivery becomes due when its predecessor is delivered, fails, or cannot be attempted', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 4);
+    const events = laneOf(tenant, 4);
     const [one] = await steps.store(events, 10);
     await recordAttempts(database.pool, [responded(one, 200)]);
     const [two] = await steps.claim();
@@ -60,7 +46,7 @@ describe('lanes', () => {
 
   test('the webhooks of the next deliveries are returned, and each delivery can be leased once', async () => {
     const tenant = await subscribed();
-    const lanes = [lane(tenant, 2), lane(tenant, 2)];
+    const lanes = [laneOf(tenant, 2), laneOf(tenant, 2)];
     const jobs = await steps.store(lanes.flat(), 10);
     const { freed } = await recordAttempts(
       database.pool,
@@ -73,7 +59,7 @@ describe('lanes', () => {
 
   test('a retry blocks its lane', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 2);
+    const events = laneOf(tenant, 2);
     const [one] = await steps.store(events, 10);
     await recordAttempts(database.pool, [responded(one, 500)]);
     expect((await freeLanes(database.pool)).freed).toBe(0);
@@ -84,7 +70,7 @@ describe('lanes', () => {
 
   test('another instance takes over the lease of a dead one; a late result does not unblock the lane', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 2);
+    const events = laneOf(tenant, 2);
     const [stalled] = await steps.store(events, 10);
     await steps.endLeases();
     const [successor] = await steps.claim();
@@ -98,7 +84,7 @@ describe('lanes', () => {
 
   test('a delivery that was stored while its predecessor ended becomes due afterwards', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 2);
+    const events = laneOf(tenant, 2);
     const [job] = await steps.store(events.slice(0, 1), 10);
     const ending = await database.pool.connect();
     await ending.query('begin');
@@ -115,7 +101,7 @@ describe('lanes', () => {
 
   test('are scanned in parts, so that a tenant with many lanes does not delay the lanes of others', async () => {
     const tenants = [await subscribed(), await subscribed(), await subscribed()];
-    const events = tenants.map((tenant) => lane(tenant, 2));
+    const events = tenants.map((tenant) => laneOf(tenant, 2));
     const jobs = await steps.store(
       events.flatMap((two) => two.slice(0, 1)),
       10,
@@ -141,7 +127,7 @@ describe('lanes', () => {
 
   test('events that arrive out of order are not in flight concurrently', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 3);
+    const events = laneOf(tenant, 3);
     const [one, two, three] = events;
     const [job] = await steps.store(events.slice(1, 2), 10);
     expect(job?.eventId).toBe(two?.id);
@@ -157,7 +143,7 @@ describe('lanes', () => {
 
   test('a redelivery is outside the lane and does not block it', async () => {
     const tenant = await subscribed();
-    const events = lane(tenant, 3);
+    const events = laneOf(tenant, 3);
     const [one] = await steps.store(events, 10);
     await redeliver(database.pool, steps.scopeOf(tenant), one?.id ?? '');
     // The redelivery is made if the attempt in flight fails.
@@ -172,7 +158,7 @@ describe('lanes', () => {
     const tenant = await subscribed();
     await steps.subscribe(tenant, { ordered: true });
     await steps.subscribe(tenant);
-    const jobs = await steps.store(lane(tenant, 3), 10);
+    const jobs = await steps.store(laneOf(tenant, 3), 10);
     // One delivery per lane, and all three deliveries of the unordered webhook.
     expect(jobs.map(({ ordered }) => ordered).sort()).toEqual([false, false, false, true, true]);
   });

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newTenant, startWebhooks } from '../support.ts';
 
 /** Makes every connection to a port fail as if this process had no file descriptor left. Returns the undo function. */
 function withoutDescriptors(port: number): () => void {
@@ -18,23 +18,14 @@ function withoutDescriptors(port: number): () => void {
 }
 
 describe('without a file descriptor for a connection', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
   let restore = () => {};
-  beforeEach(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterEach(async () => {
-    restore();
-    await rms.stop();
-    await receiver.close();
-  });
+  afterEach(() => restore());
+  const rms = perTest(startWebhooks);
+  const receiver = perTest(startReceiver);
 
   test('a delivery waits without an attempt, also without retries, and is delivered later', async () => {
     const tenant = newTenant();
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
+    const { id } = await rms.subscribe(tenant, receiver.url);
     await rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy: { maxRetries: 0 } });
     restore = withoutDescriptors(Number(new URL(receiver.url).port));
     await rms.publish(newEvent(tenant));

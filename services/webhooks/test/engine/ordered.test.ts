@@ -1,15 +1,12 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { laneOf, newTenant, retries, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 
-const retrySoon = { maxRetries: 2, initialDelay: durationFromMs(20), maxDelay: durationFromMs(20) };
-const retryLate = { maxRetries: 2, initialDelay: durationFromMs(3_600_000), maxDelay: durationFromMs(3_600_000) };
+const retrySoon = retries(2, 20);
+const retryLate = retries(2, 3_600_000);
 
 describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
   const instances: Webhooks[] = [];
-  let receiver: Receiver;
   const [first, last] = [() => instances[0] as Webhooks, () => instances.at(-1) as Webhooks];
   beforeAll(async () => {
     instances.push(await startWebhooks());
@@ -18,25 +15,13 @@ describe.each([1, 2])('an ordered webhook, with %i instances', (count) => {
   afterAll(async () => {
     for (const instance of instances.reverse()) await instance.stop();
   });
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, retryPolicy = retrySoon) => {
-    const { webhook } = await first().webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
-    await first().webhooks.updateWebhook({ ...tenant, id, ordered: true, retryPolicy });
-    return id;
-  };
+  const subscribe = async (tenant: Tenant, retryPolicy = retrySoon) =>
+    (await first().subscribe(tenant, receiver.url, { ordered: true, retryPolicy })).id;
   /** Makes events of the same resource, in sequence. Their names contain the resource's letter and the number. */
-  const eventsOf = (tenant: Tenant, name: string, length: number) => {
-    const resourceId = newId('res');
-    return Array.from({ length }, (_, i) => ({
-      ...newEvent(tenant, 'resource.updated', `${name}${i + 1}`, resourceId),
-      sequence: BigInt(i + 1),
-    }));
-  };
+  const eventsOf = (tenant: Tenant, name: string, length: number) =>
+    laneOf(tenant, length, { nameOf: (i) => `${name}${i + 1}` });
   const nameOf = (json: { data: { object: { name: string } } }) => json.data.object.name;
   const received = (name: string) => receiver.requests.map(({ json }) => nameOf(json)).filter((one) => one[0] === name);
 

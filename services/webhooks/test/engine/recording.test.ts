@@ -2,21 +2,13 @@ import { idTime, newId } from '@rms/base/ids';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { failAbandoned } from '../../src/engine/record/abandoned-queries.ts';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { newEvent, newEvents, newTenant, startWebhooks } from '../support.ts';
 
 describe('while attempt results cannot be recorded', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
   const isServing = async () => (await rms.health.check({})).status === ServingStatus.SERVING;
   /** Blocks the recording of results until the returned function is called. */
@@ -62,8 +54,8 @@ describe('while attempt results cannot be recorded', () => {
       await responded;
       response.end();
     });
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    await rms.publish(...Array.from({ length: 5 }, () => newEvent(tenant)));
+    await rms.subscribe(tenant, receiver.url);
+    await rms.publish(...newEvents(tenant, 5));
     await waitUntil(() => receiver.requests.length === 5, { what: 'all attempts' });
     const release = await holdLog();
     response();
@@ -87,8 +79,7 @@ describe('while attempt results cannot be recorded', () => {
     const { pool } = rms.database;
     const responses: (() => void)[] = [];
     receiver.respondWith((_, response) => void responses.push(() => response.end()));
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    const id = webhook?.id ?? '';
+    const { id } = await rms.subscribe(tenant, receiver.url);
     const called = receiver.requests.length;
     const old = { ...newEvent(tenant), id: newId('evt', Date.now() - 3 * 24 * 3_600_000) };
     await rms.publish(old, newEvent(tenant), newEvent(tenant));

@@ -1,8 +1,6 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, startHostileReceiver, waitUntil } from '@rms/testkit';
+import { laneOf, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 import { wholeLogOf } from '../whole-log.ts';
 
 const resources = 8;
@@ -11,34 +9,14 @@ const kills = 3;
 const poisonRetries = 50;
 
 describe('a receiver that is repeatedly killed and restarted during a stream of events', () => {
-  let rms: Webhooks;
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startHostileReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.stop();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startHostileReceiver);
 
   const subscribe = async (tenant: Tenant, path: string, ordered: boolean) => {
-    const url = receiver.url(path);
-    const { webhook, secret } = await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] });
-    const id = webhook?.id ?? '';
-    const [initialDelay, maxDelay] = [durationFromMs(20), durationFromMs(100)];
-    const retryPolicy = { maxRetries: poisonRetries, initialDelay, maxDelay };
-    await rms.webhooks.updateWebhook({ ...tenant, id, ordered, retryPolicy });
+    const retryPolicy = retries(poisonRetries, 20, 100);
+    const { id, secret } = await rms.subscribe(tenant, receiver.url(path), { ordered, retryPolicy });
     await receiver.expectSecret(path, secret);
     return id;
-  };
-  /** Makes events of the same resource, in sequence. */
-  const laneOf = (tenant: Tenant) => {
-    const resourceId = newId('res');
-    return Array.from({ length: eventsOfResource }, (_, i) => ({
-      ...newEvent(tenant, 'resource.updated', `${i}`, resourceId),
-      sequence: BigInt(i + 1),
-    }));
   };
   /** Counts per event how often it was read, and how often it was read again after a 200 response. */
   const countsOf = (path: string) => {
@@ -64,7 +42,7 @@ describe('a receiver that is repeatedly killed and restarted during a stream of 
     const tenant = newTenant();
     const plain = await subscribe(tenant, '/plain', false);
     const ordered = await subscribe(tenant, '/ordered', true);
-    const lanes = Array.from({ length: resources }, () => laneOf(tenant));
+    const lanes = Array.from({ length: resources }, () => laneOf(tenant, eventsOfResource));
     const poison = lanes[0]?.[2]?.id ?? '';
     await receiver.behave('/plain', { kind: 'respond', afterMs: 10 });
     const refused = { eventIds: [poison], status: 400 };

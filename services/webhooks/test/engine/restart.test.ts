@@ -1,20 +1,16 @@
-import { freePort, type TestDatabase, waitUntil } from '@rms/testkit';
+import { freePort, perSuite, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Webhooks, webhooksDatabase } from '../support.ts';
 
 const webhooks = 1_000;
 const deliveriesOfEach = 100;
 
 describe('a restart with dead endpoints', () => {
-  let database: TestDatabase;
   let rms: Webhooks | undefined;
-  beforeAll(async () => {
-    database = await webhooksDatabase();
-  });
+  const database = perSuite(webhooksDatabase);
   afterEach(async () => {
     await rms?.stop();
     rms = undefined;
   });
-  afterAll(() => database?.drop());
 
   const query = async <T extends object>(text: string, values: unknown[] = []) =>
     (await database.pool.query<T>(text, values)).rows;

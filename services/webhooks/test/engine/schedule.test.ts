@@ -1,11 +1,11 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { releaseUnattempted } from '../../src/engine/lease/release-queries.ts';
 import { readDue, resetEndpoint, saveEndpoints } from '../../src/engine/lease/schedule-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { migrations } from '../../src/migrations.ts';
-import { responded, type Steps, stepsOn, unknown } from '../leases.ts';
-import { newEvent, newTenant, type Tenant } from '../support.ts';
+import { responded, stepsOn, unknown } from '../leases.ts';
+import { newEvent, newEvents, newTenant, type Tenant } from '../support.ts';
 
 const nothing = { webhookIds: [], workspaceIds: [] };
 /** A lease, in milliseconds. */
@@ -13,17 +13,12 @@ const lease = 20_000;
 const longPause = 100_000;
 
 describe('the schedule of webhooks', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-    steps = stepsOn(database.pool);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
+  const steps = perSuite(() => stepsOn(database.pool));
   // Leases span all tenants.
   beforeEach(() => steps.clear());
 
-  const makeDue = (tenant: Tenant, count: number) => steps.store(Array.from({ length: count }, () => newEvent(tenant)));
+  const makeDue = (tenant: Tenant, count: number) => steps.store(newEvents(tenant, count));
   const subscribed = async () => {
     const tenant = newTenant();
     return { tenant, id: await steps.subscribe(tenant) };

@@ -1,10 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
-import { type LoopbackServer, listenOnLoopback, makeCertificates, type Receiver, startReceiver } from '@rms/testkit';
+import {
+  type LoopbackServer,
+  listenOnLoopback,
+  makeCertificates,
+  perTest,
+  type Receiver,
+  startReceiver,
+  suiteFolder,
+} from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { createEgress } from '../../src/egress/egress.ts';
 import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
@@ -31,13 +38,9 @@ function outgoing(url: string) {
 }
 
 describe('an attempt', () => {
-  let receiver: Receiver;
   const agent = agentWith();
   const attempt = (url = receiver.url) => send(agent, secrets, outgoing(url));
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const receiver = perTest(startReceiver);
   afterAll(() => agent.destroy());
 
   test('is a JSON POST of the exact body, and a Standard Webhooks verifier accepts it', async () => {
@@ -141,7 +144,7 @@ describe('an attempt', () => {
 });
 
 describe('TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-tls-'));
+  const folder = suiteFolder('tls');
   let server: LoopbackServer;
   let port = 0;
   let key = '';
@@ -156,10 +159,7 @@ describe('TLS', () => {
     server = await listenOnLoopback(createServer({ key, cert }, (_, response) => void response.end()));
     port = server.port;
   });
-  afterAll(async () => {
-    await server?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => server?.close());
   const attempt = async (host: string, ca?: string, to = port) => {
     const agent = agentWith(ca);
     const response = await send(agent, secrets, outgoing(`https://${host}:${to}/`));

@@ -1,21 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { createSecretBox } from '@rms/base/secrets';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { createLogger } from '@rms/runtime/logging';
-import { type Receiver, startReceiver, type TestDatabase, waitUntil } from '@rms/testkit';
+import { perTest, startReceiver, waitUntil } from '@rms/testkit';
 import { createKeyCheck } from '../../src/secrets/key-check.ts';
-import { newEvent, newTenant, startWebhooks, webhooksDatabase } from '../support.ts';
+import { newEvent, newEvents, newTenant, retries, startWebhooks, webhooksDatabase } from '../support.ts';
 
 type Instance = Awaited<ReturnType<typeof startWebhooks>>;
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)] as const;
 
 describe('with keys that do not decrypt the secrets', () => {
-  let database: TestDatabase;
-  let receiver: Receiver;
   let rms: Instance | undefined;
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
@@ -34,34 +31,28 @@ describe('with keys that do not decrypt the secrets', () => {
     return rms;
   };
   const isServing = async (instance: Instance) => (await instance.health.check({})).status === ServingStatus.SERVING;
-  beforeEach(async () => {
-    lines.length = 0;
-    database = await webhooksDatabase();
-    receiver = await startReceiver();
-  });
   afterEach(async () => {
     await rms?.stop();
     rms = undefined;
-    await receiver.close();
-    await database.drop();
+  });
+  const database = perTest(webhooksDatabase);
+  const receiver = perTest(startReceiver);
+  beforeEach(() => {
+    lines.length = 0;
   });
 
   test('deliveries wait without attempts, other deliveries continue; with the right key they are sent', async () => {
     let instance = await start(oldKey);
     const [tenant, other] = [newTenant(), newTenant()];
-    const request = { url: receiver.url, events: ['*'] };
-    const { webhook, secret } = await instance.webhooks.createWebhook({ ...tenant, ...request });
-    const id = webhook?.id ?? '';
-    const retryPolicy = { maxRetries: 0, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
-    await instance.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
+    const { id, secret } = await instance.subscribe(tenant, receiver.url, { retryPolicy: retries(0, 10) });
 
     instance = await start(newKey);
     expect(await isServing(instance)).toBe(false);
     expect(lines).toMatchObject([
       { msg: 'not ready', err: { message: expect.stringContaining(createSecretBox(oldKey).keyId) } },
     ]);
-    await instance.webhooks.createWebhook({ ...other, ...request });
-    const events = Array.from({ length: 80 }, () => newEvent(tenant));
+    await instance.subscribe(other, receiver.url);
+    const events = newEvents(tenant, 80);
     await instance.publish(...events, newEvent(other));
     await instance.settled(other, 1);
     const unopened = () => lines.filter(({ msg }) => String(msg).startsWith('webhook secret cannot be decrypted'));
@@ -93,7 +84,7 @@ describe('with keys that do not decrypt the secrets', () => {
     const tenant = newTenant();
     const { webhook } = await instance.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
     instance = await start(newKey, oldKey);
-    await instance.webhooks.createWebhook({ ...newTenant(), url: receiver.url, events: ['*'] });
+    await instance.subscribe(newTenant(), receiver.url);
     instance = await start(newKey);
     expect(await isServing(instance)).toBe(true);
     expect(lines).toMatchObject([{ unknown_keys: [createSecretBox(oldKey).keyId] }]);
@@ -109,7 +100,7 @@ describe('with keys that do not decrypt the secrets', () => {
     const checkNothing = createKeyCheck({ pool: database.pool, box: createSecretBox(newKey), log });
     await checkNothing();
     const instance = await start(oldKey);
-    await instance.webhooks.createWebhook({ ...newTenant(), url: receiver.url, events: ['*'] });
+    await instance.subscribe(newTenant(), receiver.url);
     await expect(check()).rejects.toThrow(/^no stored webhook secret can be decrypted with ENCRYPTION_KEY or /);
     await checkNothing();
     await database.pool.query('delete from webhooks.webhooks');

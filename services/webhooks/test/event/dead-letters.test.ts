@@ -4,30 +4,21 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { createLogger } from '@rms/runtime/logging';
 import { Counter } from '@rms/runtime/metrics';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { deleteExpiredLetters } from '../../src/event/dead-letter-queries.ts';
 import { createDeadLetters } from '../../src/event/dead-letters.ts';
-import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks } from '../support.ts';
+import { newEvent, newEvents, newTenant, startWebhooks, toRecord } from '../support.ts';
 
 const dayMs = 24 * 3_600_000;
 
 describe('a record that cannot be processed', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
   beforeEach(() => rms.database.pool.query('truncate webhooks.dead_letters'));
 
   const subscribed = async () => {
     const tenant = newTenant();
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+    await rms.subscribe(tenant, receiver.url);
     return tenant;
   };
   const counted = async (reason: string) => {
@@ -84,7 +75,7 @@ describe('a record that cannot be processed', () => {
 
   test('is isolated if PostgreSQL rejects its content, and all other records are delivered once', async () => {
     const tenant = await subscribed();
-    const events = Array.from({ length: 60 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 60);
     const [nul, endless] = [newEvent(tenant), newEvent(tenant)];
     nul.requestId = 'req_\0';
     // Exceeds the maximum size of an index entry, even when compressed.

@@ -1,34 +1,22 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Webhooks } from '../support.ts';
+import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newEvents, newTenant, startWebhooks } from '../support.ts';
 
 describe('a repeated event', () => {
-  let rms: Webhooks;
-  let second: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    second = await startWebhooks({}, { given: rms.database });
-  });
-  afterAll(async () => {
-    await second?.stop();
-    await rms?.stop();
-  });
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const second = perSuite(() => startWebhooks({}, { given: rms.database }));
+  const receiver = perTest(startReceiver);
 
   const subscribed = async () => {
     const tenant = newTenant();
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+    await rms.subscribe(tenant, receiver.url);
     return tenant;
   };
 
   test('at two instances concurrently results in one delivery and one feed position', async () => {
     const tenant = await subscribed();
-    const events = Array.from({ length: 50 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 50);
     const reversed = [...events].reverse();
     await Promise.all([
       ...[0, 10, 20, 30, 40].map((at) => rms.publish(...events.slice(at, at + 20))),

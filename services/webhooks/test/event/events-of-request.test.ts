@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
 import type { Queryable } from '@rms/postgres/db';
-import type { TestDatabase } from '@rms/testkit';
+import { perSuite } from '@rms/testkit';
 import { readDeliveries } from '../../src/delivery/log-queries.ts';
 import { readEventProgress } from '../../src/rpc/list-events-of-request.ts';
 import { newTenant, webhooksDatabase } from '../support.ts';
@@ -25,10 +25,9 @@ describe('The events of a request ID that a client has sent with very many reque
   const tenant = { ...newTenant(), environment: 'live' };
   const scope = { workspaceId: tenant.workspaceId, environments: ['live', 'sandbox'] as const };
   const requestId = 'always-the-same';
-  let database: TestDatabase;
   const statements: { text: string; values: unknown[] }[] = [];
+  const database = perSuite(webhooksDatabase);
   beforeAll(async () => {
-    database = await webhooksDatabase();
     const { pool } = database;
     await pool.query(
       `insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
@@ -54,7 +53,6 @@ describe('The events of a request ID that a client has sent with very many reque
   beforeEach(() => {
     statements.length = 0;
   });
-  afterAll(() => database?.drop());
 
   /** Returns the number of events that the recorded statements read. */
   const rowsRead = async () => {

@@ -1,22 +1,17 @@
 import type { Pool } from '@rms/postgres/db';
-import type { TestDatabase } from '@rms/testkit';
+import { perTest } from '@rms/testkit';
 import type { DeliveryJob } from '../../src/engine/attempt/job.ts';
 import { insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import { createEventStore } from '../../src/event/event-store.ts';
-import { arrivalOf, type Steps, stepsOn, unknown } from '../leases.ts';
-import { newEvent, newTenant, type Tenant, toRecord, webhooksDatabase } from '../support.ts';
+import { arrivalOf, stepsOn, unknown } from '../leases.ts';
+import { newEvent, newEvents, newTenant, type Tenant, toRecord, webhooksDatabase } from '../support.ts';
 
 /** SQLSTATE of a statement that exceeds its time limit. */
 const statementTimeout = '57014';
 
 describe('storing the events of several tenants', () => {
-  let database: TestDatabase;
-  let steps: Steps;
-  beforeEach(async () => {
-    database = await webhooksDatabase();
-    steps = stepsOn(database.pool);
-  });
-  afterEach(() => database.drop());
+  const database = perTest(webhooksDatabase);
+  const steps = perTest(() => stepsOn(database.pool));
 
   /** Returns a store, and the job tenants that each of its transactions created. */
   const startStore = () => {
@@ -137,7 +132,7 @@ describe('storing the events of several tenants', () => {
        create trigger limit_events after insert on webhooks.events
          referencing new table as added for each statement execute function webhooks.limit_events();`,
     );
-    const events = Array.from({ length: 450 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 450);
     const failedByTry: number[] = [];
     for (let tries = 0; tries < 4; tries += 1) {
       failedByTry.push((await failedOf(events)).length);
@@ -161,7 +156,7 @@ describe('storing the events of several tenants', () => {
        create trigger reject_event before insert on webhooks.events
          for each row execute function webhooks.reject_event();`,
     );
-    const fill = Array.from({ length: 500 }, () => newEvent(other));
+    const fill = newEvents(other, 500);
     const late = newEvent(tenant);
     expect(await failedOf([poison, ...fill, late])).toEqual([poison.id, late.id]);
     expect(await storedOf(tenant)).toEqual([]);

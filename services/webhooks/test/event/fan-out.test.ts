@@ -1,9 +1,8 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, toRecord, type Webhooks } from '../support.ts';
+import { newEvent, newEvents, newTenant, startWebhooks, type Tenant, toRecord, type Webhooks } from '../support.ts';
 
-const webhookOf = async (rms: Webhooks, tenant: Tenant, url: string) =>
-  (await rms.webhooks.createWebhook({ ...tenant, url, events: ['*'] })).webhook?.id ?? '';
+const webhookOf = async (rms: Webhooks, tenant: Tenant, url: string) => (await rms.subscribe(tenant, url)).id;
 
 /** Adds `count` disabled webhooks with IDs that sort after all others. Their deliveries are logged as skipped. */
 const addDisabled = ({ database }: Webhooks, { workspaceId }: Tenant, count: number) =>
@@ -35,7 +34,7 @@ test('a fan-out statement that times out is retried without loss or duplicates',
   const holder = await pool.connect();
   await holder.query('begin');
   await holder.query('lock table webhooks.feeds');
-  const events = Array.from({ length: 40 }, () => newEvent(tenant));
+  const events = newEvents(tenant, 40);
   const published = rms.publish(...events);
   let lastTry = '';
   const cancel = async () => {
@@ -134,7 +133,7 @@ test('few webhooks, many events: later statements create the deliveries beyond t
   const tenant = newTenant();
   await webhookOf(rms, tenant, receiver.url);
   await addDisabled(rms, tenant, 19);
-  await rms.publish(...Array.from({ length: 120 }, () => newEvent(tenant)));
+  await rms.publish(...newEvents(tenant, 120));
   await waitUntil(async () => (await logged(rms, tenant)).deliveries === 120 * 20, { what: 'all deliveries' });
   expect((await logged(rms, tenant)).largest).toBeLessThanOrEqual(1_000);
   expect(await rms.list(tenant, { status: DeliveryStatus.DELIVERED })).toHaveLength(120);

@@ -1,20 +1,12 @@
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { createFeedWatchers } from '../../src/event/feed-watchers.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { newEvent, newEvents, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 
 describe('the feed of a tenant', () => {
-  let rms: Webhooks;
-  let second: Webhooks;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    second = await startWebhooks({}, { given: rms.database });
-  });
-  afterAll(async () => {
-    await second?.stop();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const second = perSuite(() => startWebhooks({}, { given: rms.database }));
 
   /** Reads all events after a position, page by page. */
   const readAll = async (tenant: Tenant, pageSize: number, after = 0n) => {
@@ -39,7 +31,7 @@ describe('the feed of a tenant', () => {
     const write = async (instance: Webhooks) => {
       for (let round = 0; round < rounds; round += 1) {
         const events = tenants.flatMap((tenant, i) => {
-          const some = Array.from({ length: 1 + ((round + i) % 3) }, () => newEvent(tenant));
+          const some = newEvents(tenant, 1 + ((round + i) % 3));
           created[i]?.push(...some.map(({ id }) => id));
           return some;
         });

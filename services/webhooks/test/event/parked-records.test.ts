@@ -1,27 +1,18 @@
 import { newId } from '@rms/base/ids';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import type { DeadLetter } from '../../src/event/decode.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, toRecord, type Webhooks } from '../support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant, toRecord } from '../support.ts';
 import { failInserts } from './failing-inserts.ts';
 
 describe('a tenant whose events cannot be stored', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
   const subscribed = async () => {
     const tenant = newTenant();
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'], ordered: true });
+    await rms.subscribe(tenant, receiver.url, { ordered: true });
     return tenant;
   };
   const events = (tenant: Tenant, count: number, resourceId = newId('res')) =>

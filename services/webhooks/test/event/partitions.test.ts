@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
 import { createPool, isTimeout, migrate, type Pool, roleName } from '@rms/postgres/db';
-import { startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { fanOutDeferred } from '../../src/event/deferred-queries.ts';
@@ -30,10 +30,16 @@ function dayOf(offset: number): string {
 }
 
 describe('partitions', () => {
-  let database: TestDatabase;
   let pool: Pool;
+  afterAll(async () => {
+    await pool?.end();
+    for (const service of ['auth', 'resources', 'webhooks'] as const) {
+      await database?.pool.query(`drop owned by ${roleName(prefix, service)}`);
+      await database?.pool.query(`drop role ${roleName(prefix, service)}`);
+    }
+  });
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     await migrate(database.pool, [migrations], { rolePrefix: prefix });
     const log = { warn() {} };
     pool = createPool({ url: database.url, max: 2, applicationName: 'test', role: roleName(prefix, 'webhooks'), log });
@@ -45,15 +51,6 @@ describe('partitions', () => {
     await expect(check(3_650)).rejects.toThrow(
       /^LOG_RETENTION_DAYS: 3650 daily partitions need max_locks_per_transaction/,
     );
-  });
-
-  afterAll(async () => {
-    await pool?.end();
-    for (const service of ['auth', 'resources', 'webhooks'] as const) {
-      await database?.pool.query(`drop owned by ${roleName(prefix, service)}`);
-      await database?.pool.query(`drop role ${roleName(prefix, service)}`);
-    }
-    await database?.drop();
   });
 
   test('are created and dropped per day by a role that owns no tables', async () => {
@@ -209,7 +206,7 @@ test.each([
     const reader = await pool.connect();
     try {
       const tenant = newTenant();
-      await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
+      await rms.subscribe(tenant, receiver.url);
       await pool.query(`select webhooks.make_partitions(${today} - 33, ${today} - 31)`);
       await reader.query('begin');
       for (const table of tables) await reader.query(`select from webhooks.${table}`);

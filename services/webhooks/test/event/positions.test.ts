@@ -1,7 +1,7 @@
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { BatchRange } from '@rms/bus';
 import { createMetrics } from '@rms/runtime/metrics';
-import type { TestDatabase } from '@rms/testkit';
+import { perSuite } from '@rms/testkit';
 import { type InsertedRow, insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { readFeed, readNewestPosition } from '../../src/event/feed-queries.ts';
@@ -19,15 +19,10 @@ const freeCapacity = {
 };
 
 describe('the stored positions of the fan-out', () => {
-  let database: TestDatabase;
-  let pool: TestDatabase['pool'];
   let topic: string;
   let number = 0;
-  beforeAll(async () => {
-    database = await webhooksDatabase();
-    pool = database.keyedPool;
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(webhooksDatabase);
+  const pool = perSuite(async () => database.keyedPool);
   beforeEach(() => {
     number += 1;
     topic = `t${number}`;

@@ -1,25 +1,28 @@
-import { type Receiver, startReceiver, type TestDatabase, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from '../support.ts';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import {
+  newEvent,
+  newEvents,
+  newTenant,
+  startWebhooks,
+  type Tenant,
+  type Webhooks,
+  webhooksDatabase,
+} from '../support.ts';
 
 const instances = 3;
 
 describe('three instances of the service', () => {
-  let database: TestDatabase;
-  let running: Webhooks[];
-  let receiver: Receiver;
+  const database = perSuite(webhooksDatabase);
+  const running = perSuite(
+    () => Promise.all(Array.from({ length: instances }, () => startWebhooks({}, { given: database }))),
+    { end: (all) => Promise.all(all.map((instance) => instance.stop())) },
+  );
+  // Ends first, which ends the running attempts.
+  const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    database = await webhooksDatabase();
-    running = await Promise.all(Array.from({ length: instances }, () => startWebhooks({}, { given: database })));
-    receiver = await startReceiver();
-    // The first heartbeat of an instance may precede the others' heartbeats.
+    // The first heartbeat of an instance may precede the heartbeats of the others.
     await nextBeat();
     await nextBeat();
-  });
-  afterAll(async () => {
-    // Closing the connections ends the running attempts.
-    await receiver?.close();
-    for (const instance of running ?? []) await instance.stop();
-    await database?.drop();
   });
 
   const beats = async () => {
@@ -42,12 +45,10 @@ describe('three instances of the service', () => {
   };
   const subscribe = async (tenant: Tenant, rateLimit: { maxConcurrency: number; requestsPerSecond?: number }) => {
     const [first] = running as [Webhooks];
-    const wanted = { ...tenant, url: receiver.url, events: ['*'], rateLimit };
-    const { webhook } = await first.webhooks.createWebhook(wanted);
-    return webhook?.id ?? '';
+    return (await first.subscribe(tenant, receiver.url, { rateLimit })).id;
   };
   const publish = (tenant: Tenant, count: number) =>
-    Promise.all(running.map((one) => one.publish(...Array.from({ length: count }, () => newEvent(tenant)))));
+    Promise.all(running.map((one) => one.publish(...newEvents(tenant, count))));
 
   test('together keep the concurrency limit of a webhook, and use all of it', async () => {
     const tenant = newTenant();

@@ -1,32 +1,19 @@
 import { Session } from 'node:inspector';
-import { durationFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type HostileReceiver, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { perSuite, startHostileReceiver, waitUntil } from '@rms/testkit';
+import { newEvent, newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 import { wholeLogOf } from '../whole-log.ts';
 
 const mebibyte = 1024 * 1024;
 const minutesMs = (minutes: number) => minutes * 60_000;
 
 describe('records of hostile receivers', () => {
-  let rms: Webhooks;
-  let receiver: HostileReceiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startHostileReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.stop();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startHostileReceiver);
 
-  const subscribe = async (tenant: Tenant, path: string, retries = 0, delayMs = 10) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url(path), events: ['*'] });
-    const delay = durationFromMs(delayMs);
-    const retryPolicy = { maxRetries: retries, initialDelay: delay, maxDelay: delay };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
-    return webhook?.id ?? '';
-  };
+  const subscribe = async (tenant: Tenant, path: string, maxRetries = 0, delayMs = 10) =>
+    (await rms.subscribe(tenant, receiver.url(path), { retryPolicy: retries(maxRetries, delayMs) })).id;
 
   test('truncated characters and binary data are recorded, and do not affect other recordings in the batch', async () => {
     const tenant = newTenant();
@@ -42,7 +29,7 @@ describe('records of hostile receivers', () => {
     const ids = [];
     for (const path of ['/cut', '/raw', '/half', '/fine']) ids.push(await subscribe(tenant, path));
     const [cutId, rawId, halfId, fineId] = ids;
-    await rms.publish(...Array.from({ length: 20 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 20));
     const log = await wholeLogOf(rms, tenant, 80);
     expect(log.map(({ attempts }) => attempts.length)).toEqual(log.map(() => 1));
     const attempts = await Promise.all(
@@ -101,7 +88,7 @@ describe('records of hostile receivers', () => {
     const tenant = newTenant();
     await receiver.behave('/race', { kind: 'close on reuse' });
     await subscribe(tenant, '/race', 5);
-    const events = Array.from({ length: 6 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 6);
     for (const [i, event] of events.entries()) {
       await rms.publish(event);
       await rms.settled(tenant, i + 1);
@@ -119,7 +106,7 @@ describe('records of hostile receivers', () => {
     const twice = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'.repeat(2)).toString('base64');
     await receiver.behave('/twice', { kind: 'raw', bytes: twice, connection: 'keep' });
     await subscribe(tenant, '/twice', 50);
-    const events = Array.from({ length: 6 }, () => newEvent(tenant));
+    const events = newEvents(tenant, 6);
     for (const [i, event] of events.entries()) {
       await rms.publish(event);
       await rms.settled(tenant, i + 1);
@@ -153,7 +140,7 @@ describe('records of hostile receivers', () => {
       if (used() - before >= limit) session.post('HeapProfiler.collectGarbage');
       most = Math.max(most, used() - before);
     }, 5);
-    await rms.publish(...Array.from({ length: 100 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 100));
     const log = await wholeLogOf(rms, tenant, 200);
     clearInterval(watch);
     session.disconnect();
@@ -170,11 +157,9 @@ describe('records of hostile receivers', () => {
     const frozen = await startHostileReceiver({ backlog: 1 });
     frozen.pause();
     const tenant = newTenant();
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: frozen.url('/'), events: ['*'] });
-    const retryPolicy = { maxRetries: 0, initialDelay: durationFromMs(10), maxDelay: durationFromMs(10) };
-    await rms.webhooks.updateWebhook({ ...tenant, id: webhook?.id ?? '', retryPolicy });
+    await rms.subscribe(tenant, frozen.url('/'), { retryPolicy: retries(0, 10) });
     // Connections in the backlog are established but get no response. The others are not established.
-    await rms.publish(...Array.from({ length: 20 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 20));
     const log = await wholeLogOf(rms, tenant, 20);
     const errors = new Set(log.flatMap(({ attempts }) => attempts.map(({ error }) => error)));
     const classes = new Set(

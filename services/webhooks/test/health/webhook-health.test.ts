@@ -1,24 +1,20 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { noLatencies } from '@rms/reporting/usage';
 import { createLogger } from '@rms/runtime/logging';
-import { type Receiver, startReceiver, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { createAttemptTally } from '../../src/health/attempt-tally.ts';
 import { addAttemptCounts, type CountsAt, noCounts } from '../../src/health/count-queries.ts';
 import { errorClasses } from '../../src/health/error-class.ts';
 import { readHealth } from '../../src/health/health-queries.ts';
 import { migrations } from '../../src/migrations.ts';
 import { responded, stepsOn } from '../leases.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { newEvent, newEvents, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
 describe('attempt counts', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
 
   const nowMs = Date.UTC(2026, 4, 5, 12, 34, 56);
   const setUp = async () => {
@@ -119,21 +115,10 @@ describe('attempt counts', () => {
 });
 
 describe('BatchGetWebhookHealth', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await receiver?.close();
-    await rms?.stop();
-  });
+  const rms = perSuite(startWebhooks);
+  const receiver = perSuite(startReceiver);
 
-  const subscribe = async (tenant: Tenant) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    return webhook?.id ?? '';
-  };
+  const subscribe = async (tenant: Tenant) => (await rms.subscribe(tenant, receiver.url)).id;
   const healthOf = async (tenant: Tenant, id: string) => {
     const { healths } = await rms.webhooks.batchGetWebhookHealth({ ...tenant, ids: [id] });
     return healths[0];
@@ -144,7 +129,7 @@ describe('BatchGetWebhookHealth', () => {
     const id = await subscribe(tenant);
     receiver.respondWith(500);
     const startedAtMs = Date.now();
-    await rms.publish(...Array.from({ length: 12 }, () => newEvent(tenant)));
+    await rms.publish(...newEvents(tenant, 12));
     const open = await waitUntil(
       async () => {
         const health = await healthOf(tenant, id);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createKafkaBus } from '@rms/bus';
 import { createLogger } from '@rms/runtime/logging';
-import { describeWith, type Receiver, startReceiver, type TestDatabase, testServer, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startReceiver, testServer, waitUntil } from '@rms/testkit';
 import { failInserts } from '../event/failing-inserts.ts';
 import {
+  laneOf,
   newEvent,
   newTenant,
   startWebhooks,
@@ -18,41 +19,28 @@ const log = createLogger({ name: 'test', level: 'silent' });
 
 describeWith('kafka', 'a tenant whose events cannot be stored, on Kafka', () => {
   const topic = `rms.test.${randomUUID()}`;
-  let database: TestDatabase;
-  let receiver: Receiver;
-  let rms: Webhooks;
-
   const openBus = () => createKafkaBus({ brokers: testServer('kafka').split(','), clientId: 'test', log });
   const start = () =>
     startWebhooks(
       { topic, group: topic, noticeTopic: `${topic}.notices`, partitions },
       { given: database, log, bus: openBus() },
     );
+  const database = perSuite(webhooksDatabase);
+  const receiver = perSuite(startReceiver);
+  let rms: Webhooks;
   beforeAll(async () => {
-    database = await webhooksDatabase();
-    receiver = await startReceiver();
     rms = await start();
-  });
-  afterAll(async () => {
-    await rms?.stop();
-    await receiver?.close();
-    await database?.drop();
   });
 
   const subscribed = async () => {
     const tenant = newTenant();
-    await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'], ordered: true });
+    await rms.subscribe(tenant, receiver.url, { ordered: true });
     return tenant;
   };
   const publish = (partition: number, ...events: ReturnType<typeof newEvent>[]) =>
     rms.bus.publish({ topic, partition, records: events.map(toRecord) }, AbortSignal.timeout(30_000));
   /** Events of one resource. */
-  const eventsOf = (tenant: Tenant, count: number) => {
-    const { resourceId } = newEvent(tenant);
-    return Array.from({ length: count }, (_, i) =>
-      Object.assign(newEvent(tenant, 'resource.updated', 'thing', resourceId), { sequence: BigInt(i + 1) }),
-    );
-  };
+  const eventsOf = laneOf;
   const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id);
   const parkedIn = async (partition: number, { workspaceId }: Tenant) =>
     (await rms.readDeadLetters(workspaceId))

@@ -16,7 +16,15 @@ import {
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
 import { migrations } from '../../src/migrations.ts';
-import { newEvent, newTenant, startWebhooks, toRecord, type Webhooks, webhooksDatabase } from '../support.ts';
+import {
+  newEvent,
+  newEvents,
+  newTenant,
+  startWebhooks,
+  toRecord,
+  type Webhooks,
+  webhooksDatabase,
+} from '../support.ts';
 
 const partitions = 3;
 const silent = createLogger({ name: 'test', level: 'silent' });
@@ -94,7 +102,7 @@ describeWith('kafka', 'the position of the fan-out', () => {
   const publish = async (count: number): Promise<string[]> => {
     const bus = createKafkaBus({ brokers: brokers(), clientId: 'test', log: silent });
     await bus.start([{ topic, partitions, retentionMs: eventRetentionMs }]);
-    const events = Array.from({ length: count }, () => newEvent(tenant));
+    const events = newEvents(tenant, count);
     for (const partition of [0, 1, 2]) {
       const records = events.filter((_, i) => i % partitions === partition).map(toRecord);
       if (records.length > 0) await bus.publish({ topic, partition, records }, AbortSignal.timeout(30_000));

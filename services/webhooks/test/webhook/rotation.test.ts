@@ -1,26 +1,18 @@
 import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
-import { type ReceivedRequest, type Receiver, startReceiver } from '@rms/testkit';
+import { perSuite, perTest, type ReceivedRequest, startReceiver } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
-import { newEvent, newTenant, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
+import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 const hourMs = 3_600_000;
 
 describe('the signatures of deliveries', () => {
-  let rms: Webhooks;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const receiver = perTest(startReceiver);
 
   const subscribed = async () => {
     const tenant = newTenant();
-    const { webhook, secret } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events: ['*'] });
-    return { tenant, ref: { ...tenant, id: webhook?.id ?? '' }, secret };
+    const { id, secret } = await rms.subscribe(tenant, receiver.url);
+    return { tenant, ref: { ...tenant, id }, secret };
   };
   const nextRequest = async (tenant: Tenant): Promise<ReceivedRequest> => {
     const count = receiver.requests.length;

@@ -3,28 +3,17 @@ import { newId } from '@rms/base/ids';
 import { eventTypes } from '@rms/base/webhook-events';
 import { DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
 import { findOwners } from '../../src/rpc/find-workspaces.ts';
 import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 const conflict = { code: 'conflict' };
 
 describe('test events', () => {
-  let rms: Awaited<ReturnType<typeof startWebhooks>>;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
-  afterEach(() => receiver.close());
+  const rms = perSuite(startWebhooks);
+  const receiver = perTest(startReceiver);
 
-  const subscribe = async (tenant: Tenant, events: string[] = ['*']) => {
-    const { webhook } = await rms.webhooks.createWebhook({ ...tenant, url: receiver.url, events });
-    return { id: webhook?.id ?? '' };
-  };
+  const subscribe = (tenant: Tenant, events = ['*']) => rms.subscribe(tenant, receiver.url, { events });
 
   test('a test sends one sample event, returns the response, and is in the delivery log with both bodies', async () => {
     const tenant = newTenant();

@@ -1,15 +1,12 @@
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
-import { newTenant, startWebhooks, type Tenant, type Webhooks, webhooksDatabase } from '../support.ts';
+import { perSuite } from '@rms/testkit';
+import { newTenant, startWebhooks, type Tenant, webhooksDatabase } from '../support.ts';
 
 const url = 'http://127.0.0.1:65535/hook';
 
 describe('the number of webhooks of a workspace', () => {
-  let rms: Webhooks;
-  beforeAll(async () => {
-    rms = await startWebhooks({ maxWebhooks: 3 });
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(() => startWebhooks({ maxWebhooks: 3 }));
 
   const make = (tenant: Tenant, idempotencyKey = '') =>
     rms.webhooks.createWebhook({ ...tenant, url, events: ['*'], idempotencyKey });

@@ -2,16 +2,13 @@ import { newId } from '@rms/base/ids';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { perSuite } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 const url = 'http://127.0.0.1:65535/hook';
 
 describe('webhooks', () => {
-  let rms: Awaited<ReturnType<typeof startWebhooks>>;
-  beforeAll(async () => {
-    rms = await startWebhooks();
-  });
-  afterAll(() => rms?.stop());
+  const rms = perSuite(startWebhooks);
 
   const make = async (tenant: Tenant, more: object = {}) =>
     rms.webhooks.createWebhook({ ...tenant, url, events: ['*'], ...more });

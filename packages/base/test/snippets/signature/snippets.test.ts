@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { startReceiver } from '@rms/testkit';
+import { startReceiver, suiteFolder } from '@rms/testkit';
 import { deliveryHeaders } from '../../../src/signature/delivery-headers.ts';
 import { makeSecret, toSigningSecret } from '../../../src/signature/signature.ts';
 
@@ -230,8 +229,7 @@ function makeCases(): Readonly<Record<'valid' | 'invalid', Cases>> {
   return { valid, invalid };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'rms-snippets-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = suiteFolder('snippets');
 
 function lineOf({ headers, body, secrets }: Case): string {
   const parts = [body, secrets.map((secret) => `,${secret}`).join(''), ...Object.entries(headers).flat()];
