@@ -198,7 +198,7 @@ function combinedSignals() {
 function dialedNames() {
   /** Connect to an address, to loopback, from a browser, or with an agent that uses @rms/net/dial. */
   const exempt =
-    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(end-with-call|provider-fetch)\.ts$/;
+    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(cancel-statement|provider-fetch)\.ts$/;
   const dials = /import \{[^}]*\b(connect|createConnection)\b[^}]*\} from 'node:net'|(?<![.\w])fetch\(/;
   const problems = filesOf(...sources).filter(
     (file) => /\/src\/.*\.tsx?$/.test(file) && !exempt.test(file) && dials.test(readFileSync(join(root, file), 'utf8')),

@@ -1,14 +1,20 @@
 import { withTimeout } from '@rms/async';
 import { attribute, spanKind, traced } from '@rms/async/tracing';
-import { createRedisServers, type RedisAddress, type RedisServer } from '@rms/redis';
+import { createRedisServers, createRedisWatch, type RedisAddress, type RedisServer, type RedisWatch } from '@rms/redis';
 import type { Logger } from '@rms/runtime/logging';
 import { Gauge, type Metrics } from '@rms/runtime/metrics';
 import { type CheckReply, defineScripts, type Scripted } from './check-script.ts';
 import { appliedLimits, failureRateOf, monthOf, type Rates, rateState, wholeSeconds } from './gcra.ts';
-import type { LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
+import {
+  type LimitCheck,
+  type LimitDecision,
+  type Limiter,
+  type LimiterOptions,
+  type LimitState,
+  markersTrustMs,
+} from './limiter.ts';
 import { createLocalShare } from './local-share.ts';
 import { confirmMarkers, markerKey, markerTimeoutMs, setMarker } from './redis-markers.ts';
-import { createRedisWatch, type RedisWatch } from './redis-watch.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
@@ -50,6 +56,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       markersLost,
       failed: servers.failed,
       restMs,
+      markersTrustMs,
     });
     watches.set(server, watch);
     return () => {

@@ -1,8 +1,7 @@
 import { withTimeout } from '@rms/async';
-import type { RedisServer, RedisServers } from '@rms/redis';
+import { confirmedKey, type RedisServer, type RedisServers, runIdOf } from '@rms/redis';
 import type { Scripted } from './check-script.ts';
 import { type KeyChange, type Limiter, markersTrustMs, type SetMarkers } from './limiter.ts';
-import { confirmedKey, runIdOf } from './redis-watch.ts';
 
 /** Maximum time to set or confirm a marker on one server. */
 export const markerTimeoutMs = 2_000;

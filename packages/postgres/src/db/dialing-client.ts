@@ -13,21 +13,24 @@ interface Wire extends EventEmitter {
   connect(port: number, host?: string): void;
 }
 
+export interface DialingConfig extends pg.ClientConfig {
+  /** Returns the options of the next connection. */
+  readonly current: () => ConnectionOptions;
+  readonly connectionTimeoutMillis: number;
+}
+
 /**
- * Returns a class of clients that open connections as `connect` of @rms/net/dial does: all addresses of the host race.
- * pg itself opens a single socket.
- * @param options returns the next connection's options
+ * A client that opens its connection as `connect` of @rms/net/dial does: all addresses of the host race. pg itself opens
+ * a single socket.
  */
-export function dialingClient(options: () => ConnectionOptions, timeoutMs: number): typeof pg.Client {
-  return class DialingClient extends pg.Client {
-    constructor(config?: pg.ClientConfig) {
-      const { requiresChannelBinding, ...current } = options();
-      super({ ...config, ...current });
-      const { connection } = this as unknown as { connection: Wire };
-      dialBefore(connection, timeoutMs);
-      if (requiresChannelBinding) requireChannelBinding(connection);
-    }
-  };
+export class DialingClient extends pg.Client {
+  constructor(config: DialingConfig) {
+    const { requiresChannelBinding, ...current } = config.current();
+    super({ ...config, ...current });
+    const { connection } = this as unknown as { connection: Wire };
+    dialBefore(connection, config.connectionTimeoutMillis);
+    if (requiresChannelBinding) requireChannelBinding(connection);
+  }
 }
 
 /** Returns a session's server address; undefined if it is closed, or uses a Unix socket. */

@@ -1,12 +1,8 @@
 import { type Current, currentOf, type TlsFiles } from '@rms/runtime/settings';
-import pg from 'pg';
 import { connectionOptions } from './connection-options.ts';
-import { dialingClient } from './dialing-client.ts';
-import { endWithCall } from './end-with-call.ts';
-import { keepOnPrimary } from './primary.ts';
+import { ConnectionShares } from './connection-shares.ts';
 import type { Pool } from './queryable.ts';
-import { shareConnections } from './share-connections.ts';
-import { traceQueries } from './trace-queries.ts';
+import { SessionPool } from './session-pool.ts';
 
 export interface PoolOptions {
   /** See {@link connectionOptions} for its `sslmode`. */
@@ -73,9 +69,9 @@ export function createPool(options: PoolOptions): Pool {
   const connection = () => connectionOptions(currentOf(url), currentOf(tls), session);
   // Invalid options end the start.
   connection();
-  const pool = new pg.Pool({
+  const config = {
     // Each connection uses the current password, CA and client certificate.
-    Client: dialingClient(connection, connectTimeoutMs),
+    current: connection,
     max,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -86,17 +82,12 @@ export function createPool(options: PoolOptions): Pool {
     keepAlive: true,
     // Send a statement immediately, even if the previous statement on the same connection has no response yet.
     pipeline: true,
+  };
+  return new SessionPool(config, {
+    name: applicationName,
+    url: currentOf(url),
+    shares: new ConnectionShares(max, connectTimeoutMs),
+    timeoutMs: connectTimeoutMs,
+    log,
   });
-  // At the next query, the pool replaces an idle connection that has failed. An ended pool does not wait for the
-  // connections that it is closing.
-  pool.on('error', (err) => {
-    if (!pool.ending) log.warn({ err, database_pool: applicationName }, 'an idle database connection failed');
-  });
-  // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  keepOnPrimary(pool, { name: applicationName, timeoutMs: connectTimeoutMs, log });
-  traceQueries(pool, currentOf(url));
-  endWithCall(pool);
-  shareConnections(pool, { max, waitMs: connectTimeoutMs });
-  return pool;
 }

@@ -1,9 +1,8 @@
 import { RmsError } from '@rms/base/errors';
-import type pg from 'pg';
 import type { Pool, PoolClient, Queryable } from './queryable.ts';
 
-/** A session's server, as of the session's start. */
-interface Server {
+/** The server of a session, as of the start of the session. */
+export interface Server {
   readonly isReadOnly: boolean;
   /** Identifies the cluster. Standbys and physical backups have the identifier of their origin. */
   readonly system: string;
@@ -13,30 +12,8 @@ interface Server {
   readonly isConfigured: boolean;
 }
 
-interface Session {
-  readonly client: pg.ClientBase;
-  readonly server: Server;
-  inUse: boolean;
-}
-
-/** Messages of the protocol that pg emits but does not declare. */
-interface Wire {
-  on(name: 'parameterStatus', listener: (message: { parameterName: string; parameterValue: string }) => void): void;
-  on(name: 'errorMessage', listener: (message: { code?: string }) => void): void;
-}
-
-/**
- * Lifetime of a session on a read-only server. It serves reads, because a full disk or an operator may have made the
- * whole database read-only, and it is replaced soon, because a new connection may reach a writable server.
- */
-const readOnlyKeptMs = 2_000;
 /** Maximum lifetime of a connection. Connections follow changes of the address, of DNS and of certificates. */
 const maxLifetimeSeconds = 600;
-
-/** PostgreSQL sends the values of these settings with the response to the next statement after they have changed. */
-const readOnlySettings = ['default_transaction_read_only', 'in_hot_standby'];
-/** 25006: the server is read-only. 57P01 to 57P03: it is shutting down, has crashed, or is starting. */
-const finalErrors = ['25006', '57P01', '57P02', '57P03'];
 
 /** Returns a random lifetime in seconds, so that connections that were opened together are not closed together. */
 export function connectionLifetimeSeconds(): number {
@@ -53,7 +30,7 @@ export async function checkPrimary(db: Queryable): Promise<void> {
 
 /**
  * Opens a session that its owner keeps, for LISTEN or for session locks. Its server accepts writes. The owner sends a
- * statement at least every few seconds, so that it notices when the session is closed (see {@link keepOnPrimary}), and
+ * statement at least every few seconds, so that it notices when the session is closed (see SessionPool), and
  * replaces the session after {@link connectionLifetimeSeconds}.
  */
 export async function openSession(pool: Pool): Promise<PoolClient> {
@@ -67,129 +44,54 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
   }
 }
 
+/** Sends a statement of a session. */
+type Send = (statement: { text: string; query_timeout: number }) => Promise<unknown>;
+
 /**
- * Keeps a pool's sessions on the current primary. After a failover, the old primary may stay up and keep its
- * sessions, with stale reads and failing writes.
- *
- * - A session reads the state of its server once, before its first use. A session with ineffective settings is
- *   rejected. If another session is on a later timeline of the same cluster, the new session is rejected. If the new
- *   session is on a later timeline or in another cluster, the other sessions are closed.
- * - A session is closed when its server reports that it became read-only. The report costs no statement: PostgreSQL
- *   sends it with the next response.
- * - A session is closed after one of {@link finalErrors}.
- * - A session is replaced after {@link connectionLifetimeSeconds}.
- *
- * A session in use is closed after its statements in flight; its open transaction is rolled back.
+ * Creates a function that reads the state of a server.
+ * @param timeoutMs maximum time until its response
  */
-export function keepOnPrimary(
-  pool: Pool,
-  { name, timeoutMs, log }: { name: string; timeoutMs: number; log: { warn(fields: object, message: string): void } },
-): void {
-  const sessions = new Map<pg.ClientBase, Session>();
-  let readState = readTimeline;
-
-  const close = ({ client, inUse }: Session, reason: string) => {
-    if (!sessions.delete(client)) return;
-    if (inUse) {
-      log.warn({ reason, database_pool: name }, 'closing a database connection');
-      void (client as pg.Client).end();
-    } else {
-      // The pool logs the error of an idle connection and removes the connection.
-      client.emit('error', new Error(reason));
-    }
+export function createServerReader(timeoutMs: number): (send: Send) => Promise<Server> {
+  const read = async (send: Send, text: string): Promise<Server> => {
+    const { rows } = (await send({ text, query_timeout: timeoutMs })) as { rows: readonly Server[] };
+    return rows[0] ?? { isReadOnly: true, isConfigured: false, system: '', timeline: '' };
   };
-
-  const read = async (client: pg.ClientBase): Promise<Server> => {
+  let statement = withTimeline;
+  return async (send) => {
     try {
-      return await readState(client, timeoutMs);
+      return await read(send, statement);
     } catch (error) {
-      if (readState === readReadOnly || !isSqlError(error)) throw error;
+      if (statement === withoutTimeline || !isSqlError(error)) throw error;
       // Some hosted databases do not provide the timeline.
-      readState = readReadOnly;
-      return readReadOnly(client, timeoutMs);
+      statement = withoutTimeline;
+      return read(send, statement);
     }
   };
-
-  pool.options.onConnect = async (client) => {
-    // The pool reads this option when onConnect has returned.
-    pool.options.maxLifetimeSeconds = connectionLifetimeSeconds();
-    const server = await read(client);
-    if (!server.isConfigured) {
-      throw unavailable(
-        `${name}: the settings of the session are not in effect; connect to PostgreSQL itself, not through a pooler ` +
-          'that ignores the startup parameter "options"',
-      );
-    }
-    const others = [...sessions.values()].filter((other) => isComparable(server, other.server));
-    if (others.some((other) => isBefore(server, other.server))) {
-      throw unavailable(`${name}: connected to an old primary, of timeline ${server.timeline}`);
-    }
-    for (const other of others) if (!isSame(server, other.server)) close(other, 'there is a new primary');
-    const session: Session = { client, server, inUse: true };
-    sessions.set(client, session);
-    client.once('end', () => sessions.delete(client));
-    if (server.isReadOnly) {
-      setTimeout(() => close(session, 'the server is read-only'), readOnlyKeptMs).unref();
-    }
-    const { connection } = client as unknown as { connection: Wire };
-    connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
-      if (readOnlySettings.includes(parameterName) && parameterValue === 'on') {
-        close(session, `the server became read-only: ${parameterName} is on`);
-      }
-    });
-    connection.on('errorMessage', ({ code = '' }) => {
-      if (finalErrors.includes(code)) close(session, `the server responded with error ${code}`);
-    });
-  };
-  pool.on('acquire', (client) => setInUse(client, true));
-  pool.on('release', (_error, client) => setInUse(client, false));
-
-  function setInUse(client: pg.ClientBase, inUse: boolean): void {
-    const session = sessions.get(client);
-    if (session) session.inUse = inUse;
-  }
 }
 
 /**
  * The plan cache mode of a session is never the default, see pool.ts. A session never acknowledges commits that a crash
  * of the server, or with a synchronous standby a failover, would lose; stricter settings are kept.
  */
-const settingsOf = `current_setting('transaction_read_only') = 'on' as read_only,
-  current_setting('plan_cache_mode') <> 'auto' as configured,
+const settingsOf = `current_setting('transaction_read_only') = 'on' as "isReadOnly",
+  current_setting('plan_cache_mode') <> 'auto' as "isConfigured",
   case when current_setting('synchronous_commit') in ('off', 'local')
        then set_config('synchronous_commit', 'on', false) end`;
 
-async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<Server> {
-  return readServer(
-    client,
-    timeoutMs,
-    `select ${settingsOf},
-            (select system_identifier::text from pg_control_system()) as system,
-            case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`,
-  );
-}
+const withTimeline = `select ${settingsOf},
+  (select system_identifier::text from pg_control_system()) as system,
+  case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`;
+const withoutTimeline = `select ${settingsOf}, '' as system, '' as timeline`;
 
-async function readReadOnly(client: pg.ClientBase, timeoutMs: number): Promise<Server> {
-  return readServer(client, timeoutMs, `select ${settingsOf}, '' as system, '' as timeline`);
-}
-
-async function readServer(client: pg.ClientBase, timeoutMs: number, text: string): Promise<Server> {
-  const query = { text, query_timeout: timeoutMs };
-  type Row = { read_only: boolean; configured: boolean; system: string; timeline: string };
-  const { rows } = await client.query<Row>(query);
-  const { read_only: isReadOnly = true, configured: isConfigured = false, system = '', timeline = '' } = rows[0] ?? {};
-  return { isReadOnly, isConfigured, system, timeline };
-}
-
-function isComparable(one: Server, other: Server): boolean {
+export function isComparable(one: Server, other: Server): boolean {
   return one.timeline !== '' && other.timeline !== '';
 }
 
-function isSame(one: Server, other: Server): boolean {
+export function isSame(one: Server, other: Server): boolean {
   return one.system === other.system && one.timeline === other.timeline;
 }
 
-function isBefore(one: Server, other: Server): boolean {
+export function isBefore(one: Server, other: Server): boolean {
   return one.system === other.system && one.timeline < other.timeline;
 }
 
@@ -198,6 +100,6 @@ function isSqlError(error: unknown): boolean {
   return typeof code === 'string' && /^(0A|42|55)/.test(code);
 }
 
-function unavailable(reason: string): RmsError {
+export function unavailable(reason: string): RmsError {
   return new RmsError('service_unavailable', { cause: new Error(reason) });
 }

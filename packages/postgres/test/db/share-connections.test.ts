@@ -1,7 +1,7 @@
 import { CallScope, inCall } from '@rms/async';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { ConnectionShares } from '../../src/db/connection-shares.ts';
 import { createPool, inTransaction, type Pool } from '../../src/db/index.ts';
-import { shareConnections } from '../../src/db/share-connections.ts';
 
 describe('connections of a pool', () => {
   let database: TestDatabase;
@@ -61,19 +61,12 @@ describe('connections of a pool', () => {
   });
 
   test('are waited for at most for a given time; then the call gets a retryable error', async () => {
-    const other = createPool({ url: database.url, max: 1, applicationName: 'shares', log: { warn() {} } });
-    try {
-      shareConnections(other, { max: 1, waitMs: 10 });
-      const busy = occupy('ws_busy', other);
-      await busy.started;
-      const call = () => inCall(new CallScope('ws_busy'), () => other.query('select 1'));
-      await expect(call()).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
-      busy.end();
-      await busy.done;
-      await call();
-    } finally {
-      await other.end();
-    }
+    const shares = new ConnectionShares(1, 10);
+    const take = () => shares.take('ws_busy', new CallScope('ws_busy'));
+    await take();
+    await expect(take()).rejects.toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 });
+    shares.leave('ws_busy');
+    await take();
   });
 
   test('are waited for by at most a thousand calls of a workspace; the next call gets a retryable error', async () => {

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { createClusterServers } from '../../src/cluster-servers.ts';
+import { createRedisWatch } from '../../src/redis-watch.ts';
 
 /** A node in a cluster of two primaries. Its connection opens immediately. */
 class Node extends EventEmitter {
@@ -66,5 +67,60 @@ test('100,000 readings of the map of a Redis Cluster, whose slots move, leave no
   });
   expect(reads).toBeGreaterThan(50_000);
   expect(attached).toBe(0);
+  expect(bytesPerTurn).toBeLessThan(16);
+});
+
+/** Responses of a pipeline of the watch: epoch, run ID, confirmation and members. */
+const responses = [
+  [null, 'OK'],
+  [null, 'epoch'],
+  [null, 'run_id:abc'],
+  [null, null],
+  [null, -2],
+  [null, 1],
+];
+
+/** A connection whose probes succeed, or fail every other time. */
+class Connection extends EventEmitter {
+  readonly status = 'ready';
+  readonly options = {};
+  readonly #isFlaky: boolean;
+  #probes = 0;
+
+  constructor(isFlaky: boolean) {
+    super();
+    this.#isFlaky = isFlaky;
+  }
+  async time() {
+    this.#probes += 1;
+    if (this.#isFlaky && this.#probes % 2 === 0) throw new Error('it failed');
+    return ['1', '0'];
+  }
+  async call() {
+    return 'OK';
+  }
+  pipeline(): object {
+    const exec = async () => responses;
+    const pipeline: object = new Proxy({}, { get: (_, name) => (name === 'exec' ? exec : () => pipeline) });
+    return pipeline;
+  }
+}
+
+test.each([
+  ['that succeed', false],
+  ['of which every other one fails', true],
+])('100,000 probes of Redis %s leave nothing behind', async (_, isFlaky) => {
+  const redis = new Connection(isFlaky);
+  const log = createLogger({ name: 'limiter', level: 'silent' });
+  const watch = createRedisWatch(
+    { redis: redis as never, log, ownKey: (name) => name },
+    { isMember: () => true, markersLost: () => {}, failed: () => {}, restMs: 60_000, markersTrustMs: 6_000 },
+  );
+  const { bytesPerTurn } = await turnLoop(async (signal) => {
+    redis.emit('ready');
+    await watch.start();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    watch.stop();
+  });
   expect(bytesPerTurn).toBeLessThan(16);
 });

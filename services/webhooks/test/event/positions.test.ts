@@ -22,7 +22,7 @@ describe('the stored positions of the fan-out', () => {
   let topic: string;
   let number = 0;
   const database = perSuite(webhooksDatabase);
-  const pool = perSuite(async () => database.keyedPool);
+  const pool = perSuite(() => database.keyedPool, { end: () => {} });
   beforeEach(() => {
     number += 1;
     topic = `t${number}`;
