@@ -39,7 +39,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
     return copiedText(world, page);
   };
   const keysNamed = async (page: Page, name: string) => {
-    const path = `/api/workspaces/${world.workspaceId}/live/keys`;
+    const path = `/api/workspaces/${world.workspaceId}/live/api_keys`;
     const { document } = await callFrom<{ data: { name: string; hint: string }[] }>(page, 'GET', path);
     return document.data.filter((key) => key.name === name);
   };
@@ -47,7 +47,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
   test('creates one key, whose value is shown', async () => {
     const page = await world.open(owner);
     const dialog = await openNewKey(page, 'pressed twice');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     const value = await createdKey(page);
@@ -67,7 +67,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
   test('creates one key also from another tab', async () => {
     const page = await world.open(owner);
     const dialog = await openNewKey(page, 'two tabs');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     const other = await page.context().newPage();
@@ -87,7 +87,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
         });
     });
     const dialog = await openNewKey(page, 'nothing stored');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     await createdKey(page);

@@ -1,15 +1,16 @@
+import type { Key } from '@rms/api';
+import { scopes } from '@rms/api/key/document';
 import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { timestampFromMs } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument, scopes } from '../documents.ts';
-import { print } from '../print.ts';
+import { printNewKey } from '../keys.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
   environment: Environment;
-  scope: (typeof scopes.names)[number];
+  scope: Key['scope'];
   name: string;
   expiresIn?: number;
   allowIp?: string[];
@@ -34,7 +35,7 @@ export function keysCreateCommand(): Command {
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(['workspaces', 'keys'], async (services) => {
-        const { key, keyValue } = await services.keys.createKey({
+        const created = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironmentMessage(options.environment),
           scope: scopes.toValue(options.scope),
@@ -43,8 +44,7 @@ export function keysCreateCommand(): Command {
           ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),
           ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
         });
-        if (key)
-          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown only once`);
+        printNewKey(options, created);
       }),
     );
 }

@@ -28,7 +28,7 @@ const nothing = () => ({});
 /** A new address per invitation, because emails per address are limited. */
 const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
 const password = 'a password of twelve and more';
-const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
+const newKey = { name: 'k', scope: 'read' };
 const replayed = {
   created_after: '2026-01-01T00:00:00Z',
   statuses: ['delivered', 'failed'],
@@ -74,12 +74,12 @@ export const entries: Readonly<Record<string, Entry>> = {
   })),
   'POST /api/account/invitation': ofUser(({ invitation }) => ({ body: { token: invitation } })),
 
-  'GET /keys': tenant(nothing),
-  'POST /keys': tenant(() => ({ body: newKey })),
-  'GET /keys/{id}': tenant(({ key }) => ({ id: key })),
-  'PATCH /keys/{id}': tenant(({ key }) => ({ id: key, body: { name: 'Mine' } })),
-  'POST /keys/{id}/roll': tenant(({ key }) => ({ id: key, body: { overlap_seconds: 0 } })),
-  'POST /keys/{id}/revoke': tenant(({ key }) => ({ id: key })),
+  'GET /api_keys': tenant(nothing),
+  'POST /api_keys': tenant(() => ({ body: newKey })),
+  'GET /api_keys/{id}': tenant(({ key }) => ({ id: key })),
+  'PATCH /api_keys/{id}': tenant(({ key }) => ({ id: key, body: { name: 'Mine' } })),
+  'POST /api_keys/{id}/roll': tenant(({ key }) => ({ id: key, body: { overlap: 0 } })),
+  'DELETE /api_keys/{id}': tenant(({ key }) => ({ id: key })),
 
   'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
   'POST /webhooks': tenant(() => ({ body: { url, events: ['*'] } })),

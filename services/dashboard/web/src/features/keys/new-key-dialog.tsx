@@ -1,14 +1,16 @@
+import type { Key, NewKey } from '@rms/api';
 import { leastRoleFor, permissionToCreateKey } from '@rms/base/roles';
 import { useState } from 'react';
-import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
 import { fieldError } from '../../api/client.ts';
-import { useMay, useTenantChange } from '../../api/tenant.ts';
+import { type One, useMay, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+
+type ScopeName = Key['scope'];
 
 const scopes: readonly (readonly [ScopeName, string])[] = [
   ['read', 'Read resources and the event feed'],
@@ -33,12 +35,12 @@ export function NewKeyDialog({
   onCreated,
 }: {
   readonly onClose: () => void;
-  readonly onCreated: (created: NewKeyDocument) => void;
+  readonly onCreated: (created: NewKey) => void;
 }) {
   // A repetition must have the same content, so the expiry does not depend on when the button is pressed.
   const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);
   const [scope, setScope] = useState<ScopeName>('read');
-  const create = useTenantChange<NewKeyDocument>(onCreated);
+  const create = useTenantChange<One<NewKey>>(({ data }) => onCreated(data));
   const { data: limits } = useLimits();
   const mayCreate: Record<ScopeName, boolean> = {
     read: useMay(permissionToCreateKey('read')),
@@ -56,13 +58,13 @@ export function NewKeyDialog({
           const days = Number(text('days'));
           create.mutate({
             method: 'POST',
-            path: '/keys',
+            path: '/api_keys',
             body: {
               name: text('name'),
               scope,
               expires_at: days > 0 ? new Date(openedAtMs + days * dayMs).toISOString() : null,
               allowed_ips: linesOf(text('allowed_ips')),
-              rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+              rate_limit: text('rate_limit') === '' ? null : Number(text('rate_limit')),
             },
           });
         }}
@@ -98,7 +100,7 @@ export function NewKeyDialog({
             label="Expires"
             name="days"
             options={expiryOptions}
-            error={fieldError(create.error, 'expire_time')}
+            error={fieldError(create.error, 'expires_at')}
           />
           <TextField
             label="Requests per window"
@@ -107,7 +109,7 @@ export function NewKeyDialog({
             min={1}
             max={limits?.rate_limit_requests || undefined}
             hint={keyLimitHint(limits)}
-            error={fieldError(create.error, 'rate_limit_requests')}
+            error={fieldError(create.error, 'rate_limit')}
           />
         </div>
         <TextArea
@@ -119,7 +121,7 @@ export function NewKeyDialog({
           hint="IP addresses or CIDR ranges, one per line. Leave empty to allow any address."
           error={fieldError(create.error, 'allowed_ips') ?? fieldError(create.error, 'allowed_ips.0')}
         />
-        <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expire_time']} />
+        <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expires_at', 'rate_limit']} />
         <DialogFooter onClose={onClose} busy={create.isPending}>
           Create key
         </DialogFooter>

@@ -4,7 +4,7 @@ import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
-import { KeyLink } from '../keys/key-state.tsx';
+import { KeyLink } from '../keys/key-status.tsx';
 import { daysText, maximumText, rateText, requestLogText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { Quota } from '../usage/quota.tsx';
@@ -85,12 +85,12 @@ function KeysWithOwnLimits() {
             {
               title: 'Requests',
               number: true,
-              cell: (key) => key.rate_limit_requests?.toLocaleString(),
+              cell: (key) => key.rate_limit?.toLocaleString(),
             },
           ]}
         />
       ) : null}
-      {data?.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
+      {data?.links.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
     </Card>
   );
 }
