@@ -120,7 +120,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     const created = { name: 'Clicked', type: null, metadata: {} };
     await ask('POST', '/resources', created);
     expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
-    for (const path of ['/api_keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
+    for (const path of ['/api_keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit_log']) {
       await ask('GET', path);
     }
     for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests']) await ask('GET', path);

@@ -1,4 +1,6 @@
 export type { Attempt, AttemptSummary, TestAttempt } from './attempt/schema.ts';
+export { auditEntryDocument } from './audit-entry/document.ts';
+export { auditFilterOf, auditQuery } from './audit-entry/endpoints.ts';
 export type { AuditEntry } from './audit-entry/schema.ts';
 export { type Backend, createBackend } from './backend.ts';
 export { deliveryDocument } from './delivery/document.ts';

@@ -11,7 +11,10 @@ describe('keys', () => {
   let dashboard: TestDashboard;
   let send: Awaited<ReturnType<TestDashboard['signIn']>>['send'];
   beforeAll(async () => {
-    dashboard = await startDashboard({}, { listKeys: () => ({ keys: [key], nextPageToken: key.id }), rollKey: () => ({ key, keyValue: 'sk_live_x' }) });
+    dashboard = await startDashboard(
+      {},
+      { listKeys: () => ({ keys: [key], nextPageToken: key.id }), rollKey: () => ({ key, keyValue: 'sk_live_x' }) },
+    );
     send = (await dashboard.signIn()).send;
   });
   afterAll(() => dashboard.stop());

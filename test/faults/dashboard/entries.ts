@@ -129,9 +129,9 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /invitations': workspace(nothing),
   'POST /invitations': workspace(() => ({ body: { email: newGuest(), role: 'viewer' } })),
   'DELETE /invitations/{id}': workspace(({ invitation }) => ({ id: invitation })),
-  'GET /audit': workspace(
+  'GET /audit_log': workspace(
     nothing,
-    ({ webhook: target }) => ({ query: { target } }),
+    ({ webhook }) => ({ query: { target_id: webhook } }),
     ({ auditCursor: cursor }) => ({ query: { cursor } }),
   ),
 
