@@ -89,9 +89,9 @@ describeWith('chromium', 'User-provided content', () => {
     }
     const url = `${receiver.url}/<script>alert(1)</script>?next=javascript:alert(6)&x="><img src=x onerror=alert(2)>`;
     const hook = { url, events: ['*'] };
-    const { webhook } = await ask<{ webhook: { id: string } }>('POST', api('/webhooks'), hook);
+    const { data: webhook } = await ask<{ data: { id: string } }>('POST', api('/webhooks'), hook);
     created.webhook = webhook.id;
-    const retry_policy = { max_retries: 0, initial_delay_seconds: 60, max_delay_seconds: 60, delays_seconds: null };
+    const retry_policy = { max_retries: 0, initial_delay: 60, max_delay: 60 };
     await ask('PATCH', api(`/webhooks/${webhook.id}`), { retry_policy });
     for (const [i, name] of payloads.entries()) {
       const metadata = { [payloads[1]]: all, [`key ${i}`]: name };

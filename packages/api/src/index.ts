@@ -19,5 +19,16 @@ export { requestEndpoints } from './request/endpoints.ts';
 export type { Timeline } from './request/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';
 export { tags } from './tags.ts';
-export { createWebhook, testWebhook } from './webhook/endpoints.ts';
-export { type WebhookUrls, webhookUrl, webhookUrlShape } from './webhook/schema.ts';
+export { createWebhook, webhookEndpoints } from './webhook/endpoints.ts';
+export {
+  type FullWebhook,
+  type HealthWindow,
+  type NewWebhook,
+  type RateLimitDocument,
+  type RetryPolicyDocument,
+  type RotatedSecret,
+  type Webhook,
+  type WebhookUrls,
+  webhookUrl,
+  webhookUrlShape,
+} from './webhook/schema.ts';

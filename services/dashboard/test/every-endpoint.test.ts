@@ -30,7 +30,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /webhooks': { url: 'https://example.com', events: ['*'] },
   'PATCH /webhooks/{id}': { status: 'disabled' },
   'POST /webhooks/{id}/test': { event_type: 'resource.created' },
-  'POST /webhooks/{id}/rotate-secret': { overlap_seconds: 0 },
+  'POST /webhooks/{id}/rotate_secret': { overlap: 0 },
   'POST /deliveries/redeliver': { ids: ['dlv_1'] },
   'POST /replays': {
     webhook_id: 'wh_1',

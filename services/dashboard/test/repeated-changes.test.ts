@@ -45,7 +45,7 @@ describe('the idempotency key of a change', () => {
 
   test.each([
     ['/webhooks', { url: 'https://example.com', events: ['*'] }],
-    ['/webhooks/wh_1/rotate-secret', { overlap_seconds: 0 }],
+    [`/webhooks/${newId('wh')}/rotate_secret`, { overlap: 0 }],
     [`/webhooks/${newId('wh')}/test`, { event_type: 'resource.created' }],
     [`/deliveries/${newId('dlv')}/redeliver`, {}],
     ['/replays', { webhook_id: 'wh_1', created_after: '2026-01-01T00:00:00Z', dry_run: false, statuses: ['failed'] }],

@@ -83,11 +83,10 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
   'POST /webhooks': tenant(() => ({ body: { url, events: ['*'] } })),
-  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
-  'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
-  'GET /webhooks/{id}/health': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/rotate_secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap: 0 } })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook, body: { event_type: 'resource.created' } })),
 
   'GET /deliveries': tenant(

@@ -1,12 +1,10 @@
-import { deliveryEndpoints, keyEndpoints, replayEndpoints, requestEndpoints, testWebhook } from '@rms/api';
+import { deliveryEndpoints, keyEndpoints, replayEndpoints, requestEndpoints, webhookEndpoints } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { createResource } from './create-resource.ts';
-import { createWebhook } from './create-webhook.ts';
 import { deleteAccount } from './delete-account.ts';
 import { deleteResource } from './delete-resource.ts';
-import { deleteWebhook } from './delete-webhook.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
 import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
@@ -14,17 +12,13 @@ import { getLimits } from './get-limits.ts';
 import { getResource } from './get-resource.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
-import { getWebhook } from './get-webhook.ts';
-import { getWebhookHealth } from './get-webhook-health.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
 import { listResources } from './list-resources.ts';
-import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
 import { redeliverSelected } from './redeliver-selected.ts';
-import { rotateSecret } from './rotate-secret.ts';
 import {
   beginSecondFactor,
   confirmSecondFactor,
@@ -47,7 +41,6 @@ import {
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateProfile } from './update-profile.ts';
 import { updateResource } from './update-resource.ts';
-import { updateWebhook } from './update-webhook.ts';
 
 /** All endpoints of the API. A fixed path precedes a path with a parameter in the same position. */
 export const endpoints: readonly Endpoint[] = [
@@ -84,15 +77,7 @@ export const endpoints: readonly Endpoint[] = [
   acceptInvitation,
 
   ...keyEndpoints.map(apiEndpoint),
-
-  listWebhooks,
-  createWebhook,
-  getWebhook,
-  getWebhookHealth,
-  updateWebhook,
-  deleteWebhook,
-  rotateSecret,
-  apiEndpoint(testWebhook),
+  ...webhookEndpoints.map(apiEndpoint),
 
   redeliverSelected,
   tailDeliveries,
