@@ -95,8 +95,8 @@ describeWith('chromium', 'User-provided content', () => {
     await ask('PATCH', api(`/webhooks/${webhook.id}`), { retry_policy });
     for (const [i, name] of payloads.entries()) {
       const metadata = { [payloads[1]]: all, [`key ${i}`]: name };
-      const body = { name, type: null, metadata };
-      created.resource = (await ask<{ id: string }>('POST', api('/resources'), body)).id;
+      const body = { name, metadata };
+      created.resource = (await ask<{ data: { id: string } }>('POST', api('/resources'), body)).data.id;
     }
     await receiver.waitFor(({ json }) => json.data.object.id === created.resource, 'the last delivery');
     await ask('PATCH', '/api/account', { name: payloads.slice(0, 3).join(' ') });

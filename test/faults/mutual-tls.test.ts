@@ -111,7 +111,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     const { id } = (await ask('POST', '/webhooks', webhook)).data;
     await ask('PATCH', `/webhooks/${id}`, { retry_policy: { delays: [0.1, 0.1, 0.1] } });
     await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
-    const created = { name: 'Clicked', type: null, metadata: {} };
+    const created = { name: 'Clicked' };
     await ask('POST', '/resources', created);
     expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
     for (const path of [

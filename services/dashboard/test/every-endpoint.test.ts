@@ -39,7 +39,7 @@ const bodies: Readonly<Record<string, object>> = {
     statuses: ['failed'],
     rate_per_second: 1,
   },
-  'POST /resources': { name: 'r', type: null, metadata: {} },
+  'POST /resources': { name: 'r', metadata: {} },
   'PATCH /resources/{id}': { name: 'r' },
   'PATCH /members/{id}': { role: 'viewer' },
   'PATCH /alerts/rules/{id}': { enabled: false },
@@ -62,6 +62,7 @@ const ids: readonly (readonly [string, string])[] = [
   ['/api_keys', newId('key')],
   ['/deliveries', newId('dlv')],
   ['/replays', newId('rpl')],
+  ['/resources', newId('res')],
   ['/webhooks', newId('wh')],
   ['/', 'other'],
 ];

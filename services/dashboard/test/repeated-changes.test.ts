@@ -62,7 +62,7 @@ describe('the idempotency key of a change', () => {
   test('is sent with the creation of a resource', async () => {
     const count = dashboard.recorded.length;
     const headers = { 'Idempotency-Key': 'a' };
-    await send('POST', `${path}/resources`, { body: { name: 'r', type: null, metadata: {} }, headers });
+    await send('POST', `${path}/resources`, { body: { name: 'r' }, headers });
     const { request } = dashboard.recorded.slice(count).find(({ method }) => method === 'batchCreateResources') ?? {};
     expect(request).toMatchObject({ requests: [{ idempotencyKey: expect.stringMatching(/^dashboard-/) }] });
   });

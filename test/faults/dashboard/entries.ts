@@ -112,11 +112,11 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /resources': tenant(
     nothing,
-    () => ({ query: { name: 'Priv' } }),
+    () => ({ query: { name_prefix: 'Priv' } }),
     ({ resourceCursor: cursor }) => ({ query: { cursor } }),
   ),
-  'POST /resources': tenant(() => ({ body: { name: 'Mine', type: null, metadata: {} } })),
-  'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+  'POST /resources': tenant(() => ({ body: { name: 'Mine', metadata: {} } })),
+  'GET /resources/{id}': tenant(({ resource }) => ({ id: resource, query: { input_type: 'true' } })),
   'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),

@@ -1,22 +1,25 @@
-import { deliveryEndpoints, keyEndpoints, replayEndpoints, requestEndpoints, webhookEndpoints } from '@rms/api';
+import {
+  deliveryEndpoints,
+  keyEndpoints,
+  replayEndpoints,
+  requestEndpoints,
+  resourceEndpoints,
+  webhookEndpoints,
+} from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
-import { createResource } from './create-resource.ts';
 import { deleteAccount } from './delete-account.ts';
-import { deleteResource } from './delete-resource.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
 import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
 import { getLimits } from './get-limits.ts';
-import { getResource } from './get-resource.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
-import { listResources } from './list-resources.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
 import { redeliverSelected } from './redeliver-selected.ts';
 import {
@@ -40,7 +43,6 @@ import {
 } from './team.ts';
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateProfile } from './update-profile.ts';
-import { updateResource } from './update-resource.ts';
 
 /** All endpoints of the API. A fixed path precedes a path with a parameter in the same position. */
 export const endpoints: readonly Endpoint[] = [
@@ -84,12 +86,8 @@ export const endpoints: readonly Endpoint[] = [
   ...deliveryEndpoints.map(apiEndpoint),
   ...replayEndpoints.map(apiEndpoint),
 
-  listResources,
-  createResource,
-  getResource,
+  ...resourceEndpoints.map(apiEndpoint),
   listResourceEvents,
-  updateResource,
-  deleteResource,
 
   listMembers,
   listMemberKeys,

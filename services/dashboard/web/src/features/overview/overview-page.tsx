@@ -26,14 +26,14 @@ export function OverviewPage() {
   const webhooks = useWebhooks(everyMs);
   const failed = useDeliveries(failing, everyMs);
   const tiles = [
-    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
+    ['Resources', '/w/$workspace/$environment/resources', resources.data, 'Browse resources'],
     ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.meta.total, 'Browse webhooks'],
   ] as const;
   // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
   useUsage(span);
-  const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
-  const progress = resources.data &&
-    webhooks.data && { resources: resources.data.total, webhooks: webhooks.data.meta.total ?? 0 };
+  const isKnown = Boolean(resources.isSuccess && webhooks.data) || Boolean(resources.error ?? webhooks.error);
+  const progress = resources.data !== undefined &&
+    webhooks.data && { resources: resources.data, webhooks: webhooks.data.meta.total ?? 0 };
   const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
   return (
     <>
