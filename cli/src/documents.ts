@@ -1,4 +1,5 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { workspaceDocument } from '@rms/api/workspace/document';
 import type { Workspace } from '@rms/proto/rms/auth/v1/workspace_pb';
 
 /** Formats a timestamp as ISO 8601; null if it is unset. */
@@ -11,7 +12,7 @@ export function numberOrNull(number: bigint | undefined): number | null {
   return number === undefined ? null : Number(number);
 }
 
-export function workspaceDocument({ id, name, createTime, plan, deletionStartTime }: Workspace) {
-  const deletion_started_at = time(deletionStartTime);
-  return { id, name, created_at: time(createTime), plan: plan || null, deletion_started_at };
+/** Returns a workspace with the start of its deletion; null: it is not being deleted. */
+export function listedWorkspace(workspace: Workspace | undefined) {
+  return { ...workspaceDocument(workspace), deletion_started_at: time(workspace?.deletionStartTime) };
 }

@@ -35,3 +35,5 @@ export {
   webhookUrl,
   webhookUrlShape,
 } from './webhook/schema.ts';
+export { limitsDocument } from './workspace/document.ts';
+export type { Workspace } from './workspace/schema.ts';

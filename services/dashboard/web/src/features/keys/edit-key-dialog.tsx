@@ -57,7 +57,7 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly
           type="number"
           min={1}
           defaultValue={key.rate_limit ?? ''}
-          max={limits?.rate_limit_requests || undefined}
+          max={limits?.limits.requests_per_window ?? undefined}
           hint={keyLimitHint(limits)}
         />
         <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />

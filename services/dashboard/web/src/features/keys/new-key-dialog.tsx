@@ -107,7 +107,7 @@ export function NewKeyDialog({
             name="rate_limit"
             type="number"
             min={1}
-            max={limits?.rate_limit_requests || undefined}
+            max={limits?.limits.requests_per_window ?? undefined}
             hint={keyLimitHint(limits)}
             error={fieldError(create.error, 'rate_limit')}
           />

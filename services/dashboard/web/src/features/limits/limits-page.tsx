@@ -27,14 +27,16 @@ export function LimitsPage() {
         {data ? (
           <DescriptionList
             of={[
-              ['Requests per key', rateText(data.rate_limit_requests, data.rate_limit_window_seconds)],
+              ['Requests per key', rateText(data.limits.requests_per_window, data.limits.window_seconds)],
               [
                 'Requests of all keys',
-                `${rateText(data.workspace_rate_limit_requests, data.rate_limit_window_seconds)}${data.workspace_rate_limit_requests === 0 ? '' : ' and environment'}`,
+                `${rateText(data.limits.workspace_requests_per_window, data.limits.window_seconds)}${data.limits.workspace_requests_per_window === null ? '' : ' and environment'}`,
               ],
               [
                 'Requests per month',
-                data.monthly_quota === 0 ? 'no limit' : `${data.monthly_quota.toLocaleString()} per environment`,
+                data.limits.requests_per_month === null
+                  ? 'no limit'
+                  : `${data.limits.requests_per_month.toLocaleString()} per environment`,
               ],
               ['Month start', 'first day of the month, 00:00 UTC'],
               ['Valid keys', maximumText(data.max_keys)],
