@@ -1,46 +1,26 @@
-import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
-import { keyDocument, time } from './documents.ts';
-import { fields, table } from './print.ts';
+import type { FullKey, Key } from '@rms/api';
+import { newKeyDocument } from '@rms/api/key/document';
+import { isValidKey } from '@rms/api/rules';
+import type { Key as Message } from '@rms/proto/rms/auth/v1/key_pb';
+import type { CreateKeyResponse } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { fields, print, table } from './print.ts';
 import type { Services } from './services.ts';
 
-export type UsedKeyDocument = ReturnType<typeof usedKeyDocument>;
-
-/** Returns a key with the clients that have used it, most recent first. */
-export function usedKeyDocument(key: Key) {
-  const [latest] = key.uses;
-  return {
-    ...keyDocument(key),
-    last_used_at: time(latest?.lastUseTime),
-    last_used_from: latest?.address ?? null,
-    last_refused_at: time(key.lastRefusal?.refuseTime),
-    last_refused_code: key.lastRefusal?.errorCode ?? null,
-    uses: key.uses.map(({ address, userAgent, lastUseTime, requests }) => ({
-      address,
-      user_agent: userAgent,
-      last_used_at: time(lastUseTime),
-      requests: Number(requests),
-    })),
-  };
-}
-
-type Ends = Pick<UsedKeyDocument, 'revoked_at' | 'ends_at' | 'expires_at'>;
-
-/** Returns whether the API accepts the key. */
-export function isValid({ revoked_at, ends_at, expires_at }: Ends): boolean {
-  return !revoked_at && !isPast(ends_at) && !isPast(expires_at);
-}
-
 /** Returns whether the key was rolled and is still accepted until its overlap ends. */
-export function isInOverlap(key: Ends): boolean {
-  return isValid(key) && Boolean(key.ends_at);
+export function isInOverlap(key: Key): boolean {
+  return key.status === 'rolled' && isValidKey(key);
 }
 
-/** Returns a key's state as text. `revoked` takes precedence over the other states, as in API errors. */
-export function stateOf(key: Ends): string {
-  if (key.revoked_at) return 'revoked';
-  if (isPast(key.ends_at)) return 'rolled';
-  if (isPast(key.expires_at)) return 'expired';
-  return key.ends_at ? `rolled, works until ${earliest(key.ends_at, key.expires_at)}` : 'active';
+/** Formats the status: "active", "rolled, works until 2026-01-02T03:04:05.678Z". */
+export function statusText(key: Key): string {
+  return isInOverlap(key) ? `rolled, works until ${earliest(key.overlap_ends_at ?? '', key.expires_at)}` : key.status;
+}
+
+/** Prints a new key, whose value is shown once. */
+export function printNewKey(options: { json?: boolean }, created: Pick<CreateKeyResponse, 'key' | 'keyValue'>): void {
+  const { key, keyValue } = created;
+  const document = newKeyDocument(key, keyValue);
+  print(options, document, () => `${keyValue}\n\n${document.id}; the value is shown only once`);
 }
 
 /** Returns a workspace's keys that match the filter, newest first. */
@@ -48,8 +28,8 @@ export async function allKeys(
   { keys }: Pick<Services, 'keys'>,
   workspaceId: string,
   filter: { readonly createdBy?: string; readonly validOnly?: boolean } = {},
-): Promise<Key[]> {
-  const all: Key[] = [];
+): Promise<Message[]> {
+  const all: Message[] = [];
   let pageToken = '';
   do {
     const page = await keys.listKeys({ ...filter, workspaceId, pageSize: 500, pageToken });
@@ -59,8 +39,8 @@ export async function allKeys(
   return all;
 }
 
-/** Formats the rate limit of a key: the number, or "plan" if the plan's limit applies. */
-export function rateLimitText(requests: number | null | undefined): string {
+/** Formats the rate limit of a key: the number, or "plan" if the limit of the plan applies. */
+export function rateLimitText(requests: number | null): string {
   return requests ? String(requests) : 'plan';
 }
 
@@ -72,52 +52,44 @@ export function allowlistText(cidrs: readonly string[]): string {
  * Formats a key's clients as a table. If `rolledAt` is set, a column shows which clients have used the old key
  * since then.
  */
-export function usesTable({ uses }: UsedKeyDocument, rolledAt?: string | null): string {
-  const since = (at: string | null) => (rolledAt && at && at > rolledAt ? 'yes' : 'no');
+export function clientsTable({ clients }: Pick<FullKey, 'clients'>, rolledAt: string | null = null): string {
   const headings = ['ADDRESS', 'LAST SEEN', 'REQUESTS', ...(rolledAt ? ['USED SINCE ROLL'] : []), 'USER AGENT'];
   return table(
     headings,
-    uses.map(({ address, last_used_at: at, requests, user_agent: agent }) => [
-      address,
-      at ?? '',
-      String(requests),
-      ...(rolledAt ? [since(at)] : []),
-      agent,
+    clients.map(({ address, last_used_at: at, requests, user_agent: agent }) => [
+      ...[address, at, String(requests), ...(rolledAt ? [at > rolledAt ? 'yes' : 'no'] : []), agent],
     ]),
   );
 }
 
 /** Formats all details of a key on several lines, preceded by the `about` fields. */
-export function describeKey(key: UsedKeyDocument, about: readonly (readonly [string, string])[] = []): string {
+export function describeKey(key: FullKey, about: readonly (readonly [string, string])[] = []): string {
+  const { last_refusal: refusal } = key;
   const lines = fields([
     ...about,
     ['id', key.id],
     ['environment', key.environment],
     ['name', key.name],
     ['scope', key.scope],
-    ['hint', key.hint ?? ''],
-    ['state', key.revoked_at ? `revoked ${key.revoked_at}` : stateOf(key)],
-    ['created', key.created_at ?? ''],
+    ['hint', key.hint],
+    ['status', key.revoked_at ? `revoked ${key.revoked_at}` : statusText(key)],
+    ['created', key.created_at],
     ['created by', creatorText(key)],
     ['expires', key.expires_at ?? 'never'],
     ['rolled', key.rolled_at ?? 'no'],
-    ['ends', key.ends_at ?? 'not rolled'],
-    ['replaced by', key.replaced_by ?? 'none'],
+    ['overlap ends', key.overlap_ends_at ?? 'not rolled'],
+    ['rolled to', key.rolled_to ?? 'none'],
     ['allowed from', allowlistText(key.allowed_ips)],
-    ['rate limit', rateLimitText(key.rate_limit_requests)],
-    ['last used', key.last_used_at ? `${key.last_used_at} from ${key.last_used_from}` : 'no recorded use'],
-    ['last refused', key.last_refused_at ? `${key.last_refused_at} (${key.last_refused_code})` : 'no refused request'],
+    ['rate limit', rateLimitText(key.rate_limit)],
+    ['last used', key.last_used_at ? `${key.last_used_at} from ${key.last_used_ip}` : 'no recorded use'],
+    ['last refused', refusal ? `${refusal.refused_at} (${refusal.error_code})` : 'no refused request'],
   ]);
-  return key.uses.length === 0 ? lines : `${lines}\n\n${usesTable(key)}`;
+  return key.clients.length === 0 ? lines : `${lines}\n\n${clientsTable(key)}`;
 }
 
-/** Returns the creator's name; its ID if it is unknown or deleted. */
-export function creatorText({ created_by, created_by_name }: Pick<UsedKeyDocument, 'created_by' | 'created_by_name'>) {
+/** Returns the name of the creator; its ID if it is unknown or deleted. */
+export function creatorText({ created_by, created_by_name }: Key): string {
   return created_by_name ?? created_by ?? 'unknown';
-}
-
-function isPast(time: string | null | undefined): boolean {
-  return Boolean(time) && Date.parse(time ?? '') <= Date.now();
 }
 
 function earliest(first: string, second: string | null): string {

@@ -24,17 +24,17 @@ describe('rms keys: clients of a key, and updates', () => {
 
   test('list and show print the creator and the last use of a key', async () => {
     const key = await create('--rate-limit', '7', '--allow-ip', '192.0.2.0/24');
-    expect(await listed(key.id)).toMatchObject({ last_used_at: null, last_used_from: null, uses: [] });
+    expect(await listed(key.id)).toMatchObject({ last_used_at: null, last_used_ip: null, clients: [] });
     await services.use(key, '192.0.2.1', 'curl/8', new Date('2026-01-01T00:00:00Z'));
     await services.use(key, '192.0.2.2', hostile, new Date('2026-01-02T00:00:00Z'));
     const found = await listed(key.id);
     expect(found).toMatchObject({
       created_by: expect.stringMatching(/^operator:[^@]+@[^@]+$/),
       created_by_name: expect.stringMatching(/^[^:@]+@[^@]+$/),
-      rate_limit_requests: 7,
+      rate_limit: 7,
       last_used_at: '2026-01-02T00:00:00.000Z',
-      last_used_from: '192.0.2.2',
-      uses: [
+      last_used_ip: '192.0.2.2',
+      clients: [
         { address: '192.0.2.2', user_agent: hostile, last_used_at: '2026-01-02T00:00:00.000Z', requests: 1 },
         { address: '192.0.2.1', user_agent: 'curl/8', last_used_at: '2026-01-01T00:00:00.000Z', requests: 1 },
       ],
@@ -78,16 +78,16 @@ describe('rms keys: clients of a key, and updates', () => {
     expect(await update('--name', 'other')).toMatchObject({
       name: 'other',
       allowed_ips: ['192.0.2.1/32'],
-      rate_limit_requests: 9,
+      rate_limit: 9,
     });
     const allowed = await update('--allow-ip', '10.0.0.0/8', '--allow-ip', '2001:db8::1', '--rate-limit', '5');
     expect(allowed).toMatchObject({
       name: 'other',
       allowed_ips: ['10.0.0.0/8', '2001:db8::1/128'],
-      rate_limit_requests: 5,
+      rate_limit: 5,
     });
     const open = await update('--any-ip', '--rate-limit', 'default');
-    expect(open).toMatchObject({ name: 'other', allowed_ips: [], rate_limit_requests: null });
+    expect(open).toMatchObject({ name: 'other', allowed_ips: [], rate_limit: null });
     expect(await listed(id)).toMatchObject(open);
     const { stdout } = await services.rms('keys', 'update', id, '--name', 'last');
     expect(stdout).toBe(`Updated ${id}.\n`);

@@ -44,8 +44,8 @@ describe('rms keys leaked', () => {
           hint: hintOfApiKey(valid.key),
           created_by: expect.stringMatching(/^operator:/),
           last_used_at: '2026-03-01T00:00:00.000Z',
-          last_used_from: '203.0.113.9',
-          uses: [expect.objectContaining({ address: '203.0.113.9', user_agent: 'thief \u001b[31m' })],
+          last_used_ip: '203.0.113.9',
+          clients: [expect.objectContaining({ address: '203.0.113.9', user_agent: 'thief \u001b[31m' })],
         }),
         expect.objectContaining({ id: revoked.id, valid: false, workspace_name: 'second' }),
         { hint: hintOfApiKey(outsider), known: false },
@@ -59,7 +59,7 @@ describe('rms keys leaked', () => {
     for (const part of [`${first} (first)`, valid.id, 'deploy', '203.0.113.9', 'thief \ufffd[31m', revoked.id]) {
       expect(shown.stdout).toContain(part);
     }
-    expect(shown.stdout).toMatch(/state +revoked \d{4}-/);
+    expect(shown.stdout).toMatch(/status +revoked \d{4}-/);
     expect(shown.stdout).toContain('not a key of this installation');
     for (const value of [valid.key, revoked.key, outsider]) {
       for (const output of [stdout, shown.stdout, shown.stderr]) expect(output).not.toContain(value.slice(12, -4));
@@ -79,9 +79,9 @@ describe('rms keys leaked', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       data: [
-        { id: one.id, valid: false, revoked_at: expect.any(String) },
+        { id: one.id, valid: false, status: 'revoked', revoked_at: expect.any(String) },
         { id: two.id, valid: false, revoked_at: expect.any(String) },
-        { id: rolled.id, valid: false, revoked_at: null },
+        { id: rolled.id, valid: false, status: 'rolled', revoked_at: null },
       ],
       revoked: [one.id, two.id],
       failed: [],
@@ -91,7 +91,7 @@ describe('rms keys leaked', () => {
     expect((await leaked(one.key, '--revoke')).stdout).toMatch(/\n\nNone of the keys was still valid\.\n$/);
     const three = await services.createKey(first);
     const text = (await leaked(three.key, '--revoke')).stdout;
-    expect(text).toMatch(/state +active\n(?:.*\n)*\nRevoked key_\w+\.\n$/);
+    expect(text).toMatch(/status +active\n(?:.*\n)*\nRevoked key_\w+\.\n$/);
   });
 
   test('a text without keys and a text that is too long fail with exit code 1 and one line', async () => {

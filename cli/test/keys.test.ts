@@ -20,18 +20,32 @@ describe('rms keys', () => {
     return (await services.keys.batchVerifyKeys({ requests })).results[0]?.verdict;
   };
 
-  test('create prints exactly the documented fields, and the key works', async () => {
+  test('create prints the object of the API with the value, and the key works', async () => {
     const before = Date.now();
     const key = await create('--expires-in', '30d', '--allow-ip', '10.0.0.1', '--allow-ip', '2001:db8::/32');
     expect(key).toEqual({
       id: expect.stringMatching(/^key_/),
+      type: 'api_key',
       key: expect.stringMatching(/^sk_test_\w{38}$/),
       environment: 'sandbox',
       scope: 'read',
       permissions: [],
       name: 'k',
+      hint: expect.stringMatching(/^sk_test_/),
+      status: 'active',
+      created_at: expect.any(String),
+      created_by: expect.stringMatching(/^operator:/),
+      created_by_name: expect.any(String),
       expires_at: expect.any(String),
       allowed_ips: ['10.0.0.1/32', '2001:db8::/32'],
+      rate_limit: null,
+      last_used_at: null,
+      last_used_ip: null,
+      last_refusal: null,
+      revoked_at: null,
+      rolled_at: null,
+      rolled_to: null,
+      overlap_ends_at: null,
     });
     const days = (Date.parse(key.expires_at) - before) / 86_400_000;
     expect(days).toBeGreaterThanOrEqual(30);
@@ -64,7 +78,7 @@ describe('rms keys', () => {
     const next = await services.json('keys', 'roll', lasting.id);
     expect(Object.keys(next)).toEqual(Object.keys(lasting));
     expect(next).toMatchObject({ environment: 'sandbox', scope: 'read', name: 'k' });
-    const { rolled_at: rolledAt, ends_at: worksUntil } = await services.json('keys', 'show', lasting.id);
+    const { rolled_at: rolledAt, overlap_ends_at: worksUntil } = await services.json('keys', 'show', lasting.id);
     expect(Date.parse(rolledAt)).toBeGreaterThanOrEqual(rolledAtMs - 1_000);
     expect(Date.parse(rolledAt)).toBeLessThanOrEqual(Date.now() + 1_000);
     expect(Date.parse(worksUntil)).toBeGreaterThanOrEqual(rolledAtMs + 86_400_000 - 1_000);

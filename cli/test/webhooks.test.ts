@@ -54,13 +54,13 @@ describe('rms webhooks and trace', () => {
 
   test('list and show print the health of the endpoint', async () => {
     const { id, json, rms } = await setUp();
-    expect((await json('webhooks', 'list')).data[0].health).toMatchObject({ failing_since: null, open_circuit: null });
+    expect((await json('webhooks', 'list')).data[0].health).toMatchObject({ failing_since: null, paused_since: null });
     expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +closed/m);
     await services.openCircuit(id);
     const { health } = await json('webhooks', 'show', id);
-    expect(health).toMatchObject({ unfinished: 0, open_circuit: { next_probe_at: null }, last_hour: { delivered: 0 } });
+    expect(health).toMatchObject({ state: 'paused', pending: 0, next_attempt_at: null, last_hour: { delivered: 0 } });
     expect((await rms('webhooks', 'show', id)).stdout).toMatch(/^circuit +open since 2/m);
-    expect((await rms('webhooks', 'list')).stdout).toContain(`circuit open since ${health.open_circuit.since}`);
+    expect((await rms('webhooks', 'list')).stdout).toContain(`circuit open since ${health.paused_since}`);
   });
 
   test('disable and delete name the pending deliveries that fail, before they fail', async () => {
@@ -97,16 +97,15 @@ describe('rms webhooks and trace', () => {
     const seconds = ['--max-retries', '7', '--initial-delay', '1.005', '--max-delay', '4.35'];
     expect((await json('webhooks', 'retry-policy', id, ...seconds)).retry_policy).toEqual({
       max_retries: 7,
-      initial_delay_seconds: 1.005,
-      max_delay_seconds: 4.35,
-      delays_seconds: null,
+      initial_delay: 1.005,
+      max_delay: 4.35,
     });
   });
 
   test('retry-policy accepts explicit delays instead of the three numbers', async () => {
     const { id, json, rms } = await setUp();
     const set = await json('webhooks', 'retry-policy', id, '--delays', '5s,1m,30m');
-    expect(set.retry_policy).toMatchObject({ max_retries: 3, delays_seconds: [5, 60, 1_800] });
+    expect(set.retry_policy).toMatchObject({ delays: [5, 60, 1_800] });
     expect((await rms('webhooks', 'list')).stdout).toContain('after 5s, 60s, 1800s');
     for (const [args, message] of [
       [['--delays', '5s', '--max-retries', '3'], /cannot be used with/],
@@ -127,7 +126,7 @@ describe('rms webhooks and trace', () => {
     });
     expect((await json('webhooks', 'show', id)).retry_policy).toEqual(set.retry_policy);
     const seconds = ['--max-retries', '2', '--initial-delay', '1', '--max-delay', '4'];
-    expect((await json('webhooks', 'retry-policy', id, ...seconds)).retry_policy.delays_seconds).toBe(null);
+    expect((await json('webhooks', 'retry-policy', id, ...seconds)).retry_policy.delays).toBeUndefined();
   });
 
   test('rate-limit sets the given limits and keeps the others', async () => {
@@ -207,7 +206,9 @@ describe('rms webhooks and trace', () => {
   test('disable and enable; rotate-secret prints the new secret and the end of the overlap', async () => {
     const { id, json, rms } = await setUp();
     expect((await json('webhooks', 'disable', id)).status).toBe('disabled');
-    expect((await json('webhooks', 'list')).data).toMatchObject([{ id, status: 'disabled', disable_reason: 'manual' }]);
+    expect((await json('webhooks', 'list')).data).toMatchObject([
+      { id, status: 'disabled', disabled_reason: 'manual' },
+    ]);
     expect((await rms('webhooks', 'list')).stdout).toContain('disabled (manual)');
     expect((await json('webhooks', 'enable', id)).status).toBe('active');
     const immediately = ['webhooks', 'rotate-secret', id, '--overlap', '0s'];

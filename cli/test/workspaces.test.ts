@@ -17,7 +17,9 @@ describe('rms workspaces, and the workspace of a command', () => {
     expect(oneLine(await services.rms('keys', 'list'))).toContain('rms workspaces create');
     const first = await services.json('workspaces', 'create', '--name', 'first', '--if-none');
     expect(await services.json('workspaces', 'create', '--name', 'other', '--if-none')).toEqual(first);
-    expect(first).toEqual({ id: expect.stringMatching(/^ws_/), name: 'first', created_at: expect.any(String) });
+    const unlimited = { type: 'workspace', plan: null, deletion_started_at: null };
+    const created = { id: expect.stringMatching(/^ws_/), name: 'first', created_at: expect.any(String) };
+    expect(first).toEqual({ ...created, ...unlimited });
     expect(await services.json('keys', 'list')).toEqual({ data: [] });
 
     const second = await services.json('workspaces', 'create', '--name', 'second');
@@ -27,12 +29,9 @@ describe('rms workspaces, and the workspace of a command', () => {
     const { id } = await services.json('keys', 'create', ...args);
     expect((await services.json('keys', 'list', '--workspace', second.id)).data).toMatchObject([{ id }]);
     expect((await services.json('keys', 'list', '--workspace', first.id)).data).toEqual([]);
-    expect((await services.json('workspaces', 'list')).data).toEqual([
-      { ...first, plan: null, deletion_started_at: null },
-      { ...second, plan: null, deletion_started_at: null },
-    ]);
+    expect((await services.json('workspaces', 'list')).data).toEqual([first, second]);
     const limited = await services.rms('workspaces', 'list', '--limit', '1', '--json');
-    expect(JSON.parse(limited.stdout).data).toEqual([{ ...first, plan: null, deletion_started_at: null }]);
+    expect(JSON.parse(limited.stdout).data).toEqual([first]);
     expect(limited.stderr).toContain('oldest 1 workspaces');
 
     for (let i = 0; i < 19; i += 1) await services.workspaces.createWorkspace({ name: `further-${i}` });

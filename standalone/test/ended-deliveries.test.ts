@@ -153,7 +153,10 @@ describe('A delivery counts however it ends', () => {
     for (const { id } of webhooks) {
       await agrees(
         `the page of ${id}`,
-        async () => (await dashboard<{ last_hour: Counts }>(`/webhooks/${id}/health`)).last_hour,
+        async () => {
+          const { data } = await dashboard<{ data: { health: { last_hour: Counts } } }>(`/webhooks/${id}?health=full`);
+          return data.health.last_hour;
+        },
         countsIn(log.filter((one) => one.webhook_id === id)),
       );
     }

@@ -56,17 +56,11 @@ describe('npm start', () => {
       return response.status === 204 ? undefined : response.json();
     };
     for (const number of [1, 2, 3]) {
-      const created = { name: `Resource ${number}`, type: null, metadata: {} };
-      const { id } = (await change('POST', '/resources', created)) as { id: string };
-      await change('DELETE', `/resources/${id}`);
+      const created = { name: `Resource ${number}` };
+      const { data } = (await change('POST', '/resources', created)) as { data: { id: string } };
+      await change('DELETE', `/resources/${data.id}`);
     }
-    await change('POST', '/keys', {
-      name: 'ci',
-      scope: 'read',
-      expires_at: null,
-      allowed_ips: [],
-      rate_limit_requests: null,
-    });
+    await change('POST', '/api_keys', { name: 'ci', scope: 'read' });
     await change('DELETE', '/resources/res_missing');
     for (const [requestId, method, status] of changes) {
       const steps = await waitUntil(
@@ -82,7 +76,7 @@ describe('npm start', () => {
       expect(texts[0]).toMatch(new RegExp(`^${method} /api/.* in live by owner@localhost$`));
       expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^responded ${status}\\b`)));
     }
-    expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([200, 204, 404]));
+    expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([201, 204, 404]));
   });
 
   test('serves gRPC only to callers that can read services.json; rms is one', async () => {

@@ -33,7 +33,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
     return copiedText(world, page);
   };
   const keysNamed = async (page: Page, name: string) => {
-    const path = `/api/workspaces/${world.workspaceId}/live/keys`;
+    const path = `/api/workspaces/${world.workspaceId}/live/api_keys`;
     const { document } = await callFrom<{ data: { name: string; hint: string }[] }>(page, 'GET', path);
     return document.data.filter((key) => key.name === name);
   };
@@ -41,7 +41,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
   test('creates one key, whose value is shown', async () => {
     const page = await world.open(owner);
     const dialog = await openNewKey(page, 'pressed twice');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     const value = await createdKey(page);
@@ -61,7 +61,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
   test('creates one key also from another tab', async () => {
     const page = await world.open(owner);
     const dialog = await openNewKey(page, 'two tabs');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     const other = await page.context().newPage();
@@ -81,7 +81,7 @@ describeWith('chromium', 'A change that is repeated after a lost response', () =
         });
     });
     const dialog = await openNewKey(page, 'nothing stored');
-    await loseResponse(page, '/keys');
+    await loseResponse(page, '/api_keys');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('alert').waitFor();
     await createdKey(page);

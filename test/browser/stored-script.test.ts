@@ -72,27 +72,24 @@ describeWith('chromium', 'User-provided content', () => {
   /** Creates an object of every kind, with a payload in every text field. */
   async function fill(): Promise<void> {
     for (const name of payloads) {
-      const key = { scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
-      const { key: one, value } = await ask<{ key: { id: string }; value: string }>('POST', api('/keys'), {
-        ...key,
-        name,
-      });
-      created.key = one.id;
-      // Its user agent is listed among the key's clients.
+      const body = { name, scope: 'read' };
+      const { data } = await ask<{ data: { id: string; key: string } }>('POST', api('/api_keys'), body);
+      created.key = data.id;
+      // Its user agent is listed among the clients of the key.
       await fetch(`${world.standalone.liveUrl}/v1/resources`, {
-        headers: { Authorization: `Bearer ${value}`, 'User-Agent': inHeader },
+        headers: { Authorization: `Bearer ${data.key}`, 'User-Agent': inHeader },
       });
     }
     const url = `${receiver.url}/<script>alert(1)</script>?next=javascript:alert(6)&x="><img src=x onerror=alert(2)>`;
     const hook = { url, events: ['*'] };
-    const { webhook } = await ask<{ webhook: { id: string } }>('POST', api('/webhooks'), hook);
+    const { data: webhook } = await ask<{ data: { id: string } }>('POST', api('/webhooks'), hook);
     created.webhook = webhook.id;
-    const retry_policy = { max_retries: 0, initial_delay_seconds: 60, max_delay_seconds: 60, delays_seconds: null };
+    const retry_policy = { max_retries: 0, initial_delay: 60, max_delay: 60 };
     await ask('PATCH', api(`/webhooks/${webhook.id}`), { retry_policy });
     for (const [i, name] of payloads.entries()) {
       const metadata = { [payloads[1]]: all, [`key ${i}`]: name };
-      const body = { name, type: null, metadata };
-      created.resource = (await ask<{ id: string }>('POST', api('/resources'), body)).id;
+      const body = { name, metadata };
+      created.resource = (await ask<{ data: { id: string } }>('POST', api('/resources'), body)).data.id;
     }
     await receiver.waitFor(({ json }) => json.data.object.id === created.resource, 'the last delivery');
     await ask('PATCH', '/api/account', { name: payloads.slice(0, 3).join(' ') });

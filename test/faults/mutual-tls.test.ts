@@ -104,24 +104,26 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     const of = `/api/workspaces/${account.workspaceId}/live`;
     const ask = async (method: string, path: string, body?: object) => {
       const { status, text } = await owner.send(method, of + path, body ? { body } : {});
-      expect([path, status, text]).toEqual([path, 200, expect.any(String)]);
+      expect([path, status < 300, text]).toEqual([path, true, expect.any(String)]);
       return JSON.parse(text);
     };
     receiver.respondWith(500);
     const webhook = { url: `${receiver.url}/broken`, events: ['*'] };
-    const { id } = (await ask('POST', '/webhooks', webhook)).webhook;
-    const retry_policy = {
-      max_retries: 3,
-      initial_delay_seconds: 60,
-      max_delay_seconds: 60,
-      delays_seconds: [0.1, 0.1, 0.1],
-    };
-    await ask('PATCH', `/webhooks/${id}`, { retry_policy });
+    const { id } = (await ask('POST', '/webhooks', webhook)).data;
+    await ask('PATCH', `/webhooks/${id}`, { retry_policy: { delays: [0.1, 0.1, 0.1] } });
     await ask('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
-    const created = { name: 'Clicked', type: null, metadata: {} };
+    const created = { name: 'Clicked' };
     await ask('POST', '/resources', created);
     expectStatus(await (await account.client('live', 'read')).get('/v1/resources'), 200);
-    for (const path of ['/keys', '/webhooks', '/deliveries', '/resources', '/members', '/invitations', '/audit']) {
+    for (const path of [
+      '/api_keys',
+      '/webhooks',
+      '/deliveries',
+      '/resources',
+      '/members',
+      '/invitations',
+      '/audit_log',
+    ]) {
       await ask('GET', path);
     }
     for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests']) await ask('GET', path);

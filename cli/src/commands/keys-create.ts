@@ -4,8 +4,7 @@ import { timestampFromMs, toKeyGrantMessage } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { collect, durationMs, environmentOption, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument } from '../documents.ts';
-import { print } from '../print.ts';
+import { printNewKey } from '../keys.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -37,7 +36,7 @@ export function keysCreateCommand(): Command {
     .addOption(workspaceOption())
     .action((options: Options) =>
       withServices(['workspaces', 'keys'], async (services) => {
-        const { key, keyValue } = await services.keys.createKey({
+        const created = await services.keys.createKey({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironmentMessage(options.environment),
           ...toKeyGrantMessage({ scope: options.scope, permissions: options.permission ?? [] }),
@@ -46,8 +45,7 @@ export function keysCreateCommand(): Command {
           ...(options.rateLimit === undefined ? {} : { rateLimitRequests: options.rateLimit }),
           ...(options.expiresIn === undefined ? {} : { expireTime: timestampFromMs(Date.now() + options.expiresIn) }),
         });
-        if (key)
-          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown only once`);
+        printNewKey(options, created);
       }),
     );
 }

@@ -1,11 +1,12 @@
+import { fullKeyDocument } from '@rms/api/key/document';
+import { isValidKey } from '@rms/api/rules';
 import { hashOfApiKey, hintOfApiKey } from '@rms/base/api-key';
 import type { FoundKey } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Command } from 'commander';
 import { inBatches } from '../batches.ts';
 import { withServices } from '../connect.ts';
-import { time } from '../documents.ts';
 import { findKeysInText, readText } from '../find-in-text.ts';
-import { describeKey, isValid, usedKeyDocument } from '../keys.ts';
+import { describeKey } from '../keys.ts';
 import { note, print } from '../print.ts';
 import { failUnlessAll, type Revocation, revokeKeys } from '../revoke.ts';
 import type { Services } from '../services.ts';
@@ -53,14 +54,12 @@ async function lookUp({ keys }: Pick<Services, 'keys'>, values: readonly string[
   }
   return values.map((value, i) => {
     const { key, workspaceName = '' } = results[i] ?? {};
-    const hint = hintOfApiKey(value);
-    if (!key) return { hint, known: false as const };
-    const document = usedKeyDocument(key);
+    if (!key) return { hint: hintOfApiKey(value), known: false as const };
+    const document = fullKeyDocument(key);
     return {
       ...document,
-      hint,
       known: true as const,
-      valid: isValid(document),
+      valid: isValidKey(document),
       workspace_id: key.workspaceId,
       workspace_name: workspaceName,
     };
@@ -84,11 +83,9 @@ function describe(found: Found): string {
 
 /** Returns the JSON output, with the keys' state after the revocation. */
 function documentOf(found: readonly Found[], { revoked, failed }: Revocation) {
-  const revokedAt = new Map(revoked.map((key) => [key.id, time(key.revokeTime)]));
-  const data = found.map((one) =>
-    one.known && revokedAt.has(one.id) ? { ...one, valid: false, revoked_at: revokedAt.get(one.id) } : one,
-  );
-  return { data, revoked: [...revokedAt.keys()], failed };
+  const after = new Map(revoked.map((key) => [key.id, { ...fullKeyDocument(key), valid: false }]));
+  const data = found.map((one) => (one.known ? { ...one, ...after.get(one.id) } : one));
+  return { data, revoked: [...after.keys()], failed };
 }
 
 function summaryOf({ revoked, failed }: Revocation): string {

@@ -1,17 +1,9 @@
+import type { FullKey } from '@rms/api';
+import { fullKeyDocument } from '@rms/api/key/document';
 import { Command } from 'commander';
 import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import {
-  allKeys,
-  allowlistText,
-  creatorText,
-  isInOverlap,
-  rateLimitText,
-  stateOf,
-  type UsedKeyDocument,
-  usedKeyDocument,
-  usesTable,
-} from '../keys.ts';
+import { allKeys, allowlistText, clientsTable, creatorText, isInOverlap, rateLimitText, statusText } from '../keys.ts';
 import { print, table } from '../print.ts';
 import { type Listed, listIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
@@ -23,41 +15,41 @@ export function keysListCommand(): Command {
     .action((options: WorkspaceOptions & { json?: boolean }) =>
       withServices(['workspaces', 'keys'], async (services) => {
         const data = await listIn(services, options, async (workspaceId) =>
-          (await allKeys(services, workspaceId)).map(usedKeyDocument),
+          (await allKeys(services, workspaceId)).map(fullKeyDocument),
         );
         print(options, { data }, () => [tableOf(options, data), ...overlaps(data)].join('\n\n'));
       }),
     );
 }
 
-function tableOf(options: WorkspaceOptions, keys: readonly Listed<UsedKeyDocument>[]): string {
+function tableOf(options: WorkspaceOptions, keys: readonly Listed<FullKey>[]): string {
   const rows = withWorkspaces(
     options,
     [
       ...['ID', 'ENVIRONMENT', 'SCOPE', 'HINT', 'NAME', 'CREATED BY', 'LAST USED', 'FROM', 'LAST REFUSED'],
-      ...['ALLOWED FROM', 'RATE LIMIT', 'EXPIRES', 'STATE'],
+      ...['ALLOWED FROM', 'RATE LIMIT', 'EXPIRES', 'STATUS'],
     ],
     keys,
     keys.map((key) => [
-      ...[key.id, key.environment, key.scope, key.hint ?? '', key.name, creatorText(key), key.last_used_at ?? ''],
+      ...[key.id, key.environment, key.scope, key.hint, key.name, creatorText(key), key.last_used_at ?? ''],
       ...[
-        key.last_used_from ?? '',
-        key.last_refused_at ?? '',
+        key.last_used_ip ?? '',
+        key.last_refusal?.refused_at ?? '',
         allowlistText(key.allowed_ips),
-        rateLimitText(key.rate_limit_requests),
+        rateLimitText(key.rate_limit),
       ],
-      ...[key.expires_at ?? '', stateOf(key)],
+      ...[key.expires_at ?? '', statusText(key)],
     ]),
   );
   return table(...rows);
 }
 
 /** Lists the clients that must switch to the new key before the old one expires. */
-function overlaps(keys: readonly UsedKeyDocument[]): string[] {
+function overlaps(keys: readonly FullKey[]): string[] {
   return keys.filter(isInOverlap).map((key) => {
-    const title = `${key.id} works until ${key.ends_at}; it is replaced by ${key.replaced_by}.`;
-    return key.uses.length === 0
+    const title = `${key.id} works until ${key.overlap_ends_at}; it is replaced by ${key.rolled_to}.`;
+    return key.clients.length === 0
       ? `${title} It has no recorded use.`
-      : `${title} Its clients:\n${usesTable(key, key.rolled_at)}`;
+      : `${title} Its clients:\n${clientsTable(key, key.rolled_at)}`;
   });
 }

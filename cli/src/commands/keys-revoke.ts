@@ -1,8 +1,8 @@
+import { keyDocument } from '@rms/api/key/document';
 import { RmsError } from '@rms/base/errors';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { failUnlessAll, revokeKeys } from '../revoke.ts';
 import { workspaceFinder } from '../workspace.ts';
@@ -18,7 +18,7 @@ export function keysRevokeCommand(): Command {
         const { refs, unknown } = await locate(workspaceWithId, [...new Set(ids)]);
         const { revoked: keys, failed } = await revokeKeys(services, refs);
         const outcome = { revoked: keys, failed: [...unknown, ...failed] };
-        const revoked = outcome.revoked.map((key) => keyDocument(key));
+        const revoked = outcome.revoked.map(keyDocument);
         const text = () => revoked.map(({ id }) => `Revoked ${id}.`).join('\n');
         // For a single ID, the JSON output is a document; for several IDs, a list.
         if (ids.length > 1) print(options, { data: revoked, failed: outcome.failed }, text);

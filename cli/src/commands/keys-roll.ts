@@ -2,9 +2,8 @@ import { durationFromMs } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument } from '../documents.ts';
+import { printNewKey } from '../keys.ts';
 import { defaultOverlapMs } from '../overlap.ts';
-import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
 
 export function keysRollCommand(): Command {
@@ -19,13 +18,12 @@ export function keysRollCommand(): Command {
     .addOption(workspaceOption())
     .action((id: string, options: { overlap: number; workspace?: string; json?: boolean }) =>
       withServices(['workspaces', 'keys', 'lookup'], async (services) => {
-        const { key, keyValue } = await services.keys.rollKey({
+        const created = await services.keys.rollKey({
           workspaceId: await workspaceWith(services, options, [services.lookup], id),
           id,
           overlap: durationFromMs(options.overlap),
         });
-        if (key)
-          print(options, keyDocument(key, keyValue), () => `${keyValue}\n\n${key.id}; the value is shown only once`);
+        printNewKey(options, created);
       }),
     );
 }

@@ -1,7 +1,8 @@
+import { fullKeyDocument } from '@rms/api/key/document';
 import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { describeKey, usedKeyDocument } from '../keys.ts';
+import { describeKey } from '../keys.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -14,8 +15,7 @@ export function keysShowCommand(): Command {
       withServices(['workspaces', 'keys', 'lookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.lookup], id);
         const { key } = await services.keys.getKey({ workspaceId, id });
-        if (!key) throw new Error(`There is no key "${id}".`);
-        const document = usedKeyDocument(key);
+        const document = fullKeyDocument(key);
         print(options, document, () => describeKey(document));
       }),
     );

@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { fullKeyDocument } from '@rms/api/key/document';
 import { Command, Option } from 'commander';
 import { collect, futureTime, keyLimitNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { keyDocument } from '../documents.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
 
@@ -53,7 +53,7 @@ export function keysUpdateCommand(): Command {
           ...(rateLimit === undefined ? {} : { rateLimit: rateLimit === 'default' ? {} : { requests: rateLimit } }),
           ...(expires === undefined ? {} : { expiry: expires === 'never' ? {} : { time: timestampFromDate(expires) } }),
         });
-        if (key) print(options, keyDocument(key), () => `Updated ${key.id}.`);
+        print(options, fullKeyDocument(key), () => `Updated ${id}.`);
       });
     });
 }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
-import { webhookDocument } from '../webhooks.ts';
+import { updateAndPrint } from '../webhooks.ts';
 import { workspaceWith } from '../workspace.ts';
 
 interface Options {
@@ -29,13 +28,9 @@ export function webhooksClientCertificateCommand(): Command {
       const clientCertificate = { certificate: readText(cert), privateKey: readText(key) };
       return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, clientCertificate });
-        if (!webhook) return;
-        const document = webhookDocument(webhook);
-        print(options, document, () =>
-          document.client_certificate
-            ? `${id} uses ${document.client_certificate.subject}, valid until ${document.client_certificate.expires_at}`
-            : `${id} uses no client certificate`,
+        const change = { workspaceId, id, clientCertificate };
+        await updateAndPrint(services, change, options, ({ client_certificate: used }) =>
+          used ? `${id} uses ${used.subject}, valid until ${used.expires_at}` : `${id} uses no client certificate`,
         );
       });
     });

@@ -1,9 +1,9 @@
+import { webhookDocument } from '@rms/api/webhook/document';
 import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { Command } from 'commander';
 import { environmentOption, eventTypes, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { webhookDocument } from '../webhooks.ts';
 import { type WorkspaceOptions, workspaceOf } from '../workspace.ts';
 
 interface Options extends WorkspaceOptions {
@@ -35,9 +35,8 @@ export function webhooksCreateCommand(): Command {
           description,
           ordered,
         });
-        if (!webhook) return;
-        const document = { ...webhookDocument(webhook), secret };
-        print(options, document, () => `${webhook.id}\n\n${secret}\n\nThe secret is shown only once.`);
+        const document = { environment: options.environment, ...webhookDocument(webhook), secret };
+        print(options, document, () => `${document.id}\n\n${secret}\n\nThe secret is shown only once.`);
       }),
     );
 }

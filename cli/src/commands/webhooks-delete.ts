@@ -3,7 +3,7 @@ import { workspaceOption } from '../arguments.ts';
 import { confirmConsequence } from '../confirm.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
-import { healthsOf, pendingText } from '../webhooks.ts';
+import { listedWebhooks, pendingText } from '../webhooks.ts';
 import { type WorkspaceOptions, workspaceWith } from '../workspace.ts';
 
 interface Options extends WorkspaceOptions {
@@ -21,11 +21,10 @@ export function webhooksDeleteCommand(): Command {
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
-        const pending = pendingText((await healthsOf(services, workspaceId, [id])).get(id));
-        await confirmConsequence(
-          `This deletes ${id} (${webhook?.url}). Failing now: ${pending} (webhook_deleted). They cannot be redelivered.`,
-          options,
-        );
+        for (const found of await listedWebhooks(services, workspaceId, [webhook])) {
+          const pending = `Failing now: ${pendingText(found)} (webhook_deleted). They cannot be redelivered.`;
+          await confirmConsequence(`This deletes ${id} (${found.url}). ${pending}`, options);
+        }
         await services.webhooks.deleteWebhook({ workspaceId, id });
         print(options, { id }, () => `Deleted ${id}.`);
       }),

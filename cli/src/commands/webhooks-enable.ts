@@ -3,9 +3,8 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { confirmConsequence } from '../confirm.ts';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
 import type { Services } from '../services.ts';
-import { healthsOf, pendingText, webhookDocument } from '../webhooks.ts';
+import { listedWebhooks, pendingText, updateAndPrint } from '../webhooks.ts';
 import { type WorkspaceOptions, workspaceWith } from '../workspace.ts';
 
 interface Options extends WorkspaceOptions {
@@ -33,10 +32,10 @@ export function webhooksDisableCommand(): Command {
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceIdOf(services, options, id);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
-        if (webhook?.status === WebhookStatus.ACTIVE) {
-          const pending = pendingText((await healthsOf(services, workspaceId, [id])).get(id));
+        const [found] = await listedWebhooks(services, workspaceId, [webhook]);
+        if (found?.status === 'active') {
           await confirmConsequence(
-            `This disables ${id} (${webhook.url}). Failing now: ${pending} (webhook_disabled). New events are recorded as ` +
+            `This disables ${id} (${found.url}). Failing now: ${pendingText(found)} (webhook_disabled). New events are recorded as ` +
               'skipped. After the webhook is enabled again, both can be redelivered.',
             options,
           );
@@ -55,11 +54,10 @@ function workspaceIdOf(services: Pick<Services, 'workspaces' | 'webhooksLookup'>
 }
 
 async function setStatus(
-  { webhooks }: Pick<Services, 'webhooks'>,
+  services: Pick<Services, 'webhooks'>,
   ref: { readonly workspaceId: string; readonly id: string },
   status: WebhookStatus,
   options: Options,
 ): Promise<void> {
-  const { webhook } = await webhooks.updateWebhook({ ...ref, status });
-  if (webhook) print(options, webhookDocument(webhook), () => `${ref.id} is ${webhookDocument(webhook).status}`);
+  await updateAndPrint(services, { ...ref, status }, options, (webhook) => `${ref.id} is ${webhook.status}`);
 }

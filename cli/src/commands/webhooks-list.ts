@@ -1,18 +1,9 @@
-import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { Command } from 'commander';
 import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
 import type { Services } from '../services.ts';
-import {
-  type HealthDocument,
-  healthsOf,
-  healthText,
-  rateLimitText,
-  retriesText,
-  stateText,
-  webhookDocument,
-} from '../webhooks.ts';
+import { healthText, type ListedWebhook, listedWebhooks, rateLimitText, retriesText, stateText } from '../webhooks.ts';
 import { listIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
 export function webhooksListCommand(): Command {
@@ -41,7 +32,7 @@ export function webhooksListCommand(): Command {
               ],
               data,
               data.map((webhook) => [
-                ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook.health ?? undefined)],
+                ...[webhook.id, webhook.environment, stateText(webhook), healthText(webhook)],
                 ...[webhook.events.join(','), retriesText(webhook), rateLimitText(webhook)],
                 ...[webhook.ordered ? 'yes' : '', webhook.client_certificate ? 'yes' : ''],
                 webhook.url,
@@ -54,16 +45,13 @@ export function webhooksListCommand(): Command {
 }
 
 /** Returns all webhooks of a workspace with the health of their endpoints, newest first. */
-async function webhooksOf(services: Pick<Services, 'webhooks'>, workspaceId: string) {
-  const all: Webhook[] = [];
-  const healths = new Map<string, HealthDocument>();
+async function webhooksOf(services: Pick<Services, 'webhooks'>, workspaceId: string): Promise<ListedWebhook[]> {
+  const all: ListedWebhook[] = [];
   let pageToken = '';
   do {
     const page = await services.webhooks.listWebhooks({ workspaceId, pageSize: 100, pageToken });
-    all.push(...page.webhooks);
-    const ids = page.webhooks.map(({ id }) => id);
-    for (const [id, health] of await healthsOf(services, workspaceId, ids)) healths.set(id, health);
+    all.push(...(await listedWebhooks(services, workspaceId, page.webhooks)));
     pageToken = page.nextPageToken;
   } while (pageToken !== '');
-  return all.map((webhook) => ({ ...webhookDocument(webhook), health: healths.get(webhook.id) ?? null }));
+  return all;
 }

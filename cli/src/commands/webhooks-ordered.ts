@@ -1,8 +1,7 @@
 import { Argument, Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
-import { webhookDocument } from '../webhooks.ts';
+import { updateAndPrint } from '../webhooks.ts';
 import { workspaceWith } from '../workspace.ts';
 
 export function webhooksOrderedCommand(): Command {
@@ -21,9 +20,13 @@ export function webhooksOrderedCommand(): Command {
     .action((id: string, choice: string, options: { workspace?: string; json?: boolean }) =>
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, ordered: choice === 'on' });
-        if (!webhook) return;
-        print(options, webhookDocument(webhook), () => `${id} is ${webhook.ordered ? 'ordered' : 'not ordered'}`);
+        const change = { workspaceId, id, ordered: choice === 'on' };
+        await updateAndPrint(
+          services,
+          change,
+          options,
+          ({ ordered }) => `${id} is ${ordered ? 'ordered' : 'not ordered'}`,
+        );
       }),
     );
 }

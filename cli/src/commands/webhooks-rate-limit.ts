@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { perSecondLimit, positiveNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
-import { rateLimitText, webhookDocument } from '../webhooks.ts';
+import { rateLimitText, updateAndPrint } from '../webhooks.ts';
 import { workspaceWith } from '../workspace.ts';
 
 interface Options {
@@ -34,10 +33,8 @@ export function webhooksRateLimitCommand(): Command {
       };
       return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, rateLimit });
-        if (!webhook) return;
-        const document = webhookDocument(webhook);
-        print(options, document, () => `Rate limit of ${id}: ${rateLimitText(document)}`);
+        const change = { workspaceId, id, rateLimit };
+        await updateAndPrint(services, change, options, (webhook) => `Rate limit of ${id}: ${rateLimitText(webhook)}`);
       });
     });
 }

@@ -2,8 +2,7 @@ import { durationFromMs } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { durationsMs, secondsMs, wholeNumber, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { print } from '../print.ts';
-import { retriesText, webhookDocument } from '../webhooks.ts';
+import { retriesText, updateAndPrint } from '../webhooks.ts';
 import { workspaceWith } from '../workspace.ts';
 
 interface Options {
@@ -32,10 +31,8 @@ export function webhooksRetryPolicyCommand(): Command {
       const retryPolicy = policyOf(options, command);
       return withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
-        const { webhook } = await services.webhooks.updateWebhook({ workspaceId, id, retryPolicy });
-        if (!webhook) return;
-        const document = webhookDocument(webhook);
-        print(options, document, () => `Retry policy of ${id}: ${retriesText(document)}`);
+        const change = { workspaceId, id, retryPolicy };
+        await updateAndPrint(services, change, options, (webhook) => `Retry policy of ${id}: ${retriesText(webhook)}`);
       });
     });
 }

@@ -1,8 +1,8 @@
+import { rotatedSecretDocument } from '@rms/api/webhook/document';
 import { durationFromMs } from '@rms/rpc';
 import { Command, Option } from 'commander';
 import { durationMs, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { time } from '../documents.ts';
 import { defaultOverlapMs } from '../overlap.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
@@ -25,8 +25,9 @@ export function webhooksRotateSecretCommand(): Command {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const overlap = durationFromMs(options.overlap);
         const { webhook, secret } = await services.webhooks.rotateSecret({ workspaceId, id, overlap });
-        const expiresAt = time(webhook?.previousSecretExpireTime);
-        print(options, { id, secret, previous_secret_expires_at: expiresAt }, () => {
+        const document = rotatedSecretDocument(webhook, secret);
+        print(options, document, () => {
+          const expiresAt = document.previous_secret_expires_at;
           const about = expiresAt
             ? `The secret is shown only once. The previous secret also signs until ${expiresAt}.`
             : 'The secret is shown only once.';

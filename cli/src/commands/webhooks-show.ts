@@ -3,16 +3,7 @@ import { workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
 import { delayText } from '../deliveries.ts';
 import { fields, print } from '../print.ts';
-import {
-  type HealthDocument,
-  healthsOf,
-  rateLimitText,
-  retriesText,
-  stateText,
-  type WebhookDocument,
-  webhookDocument,
-  windowText,
-} from '../webhooks.ts';
+import { type ListedWebhook, listedWebhooks, rateLimitText, retriesText, stateText, windowText } from '../webhooks.ts';
 import { workspaceWith } from '../workspace.ts';
 
 export function webhooksShowCommand(): Command {
@@ -24,44 +15,34 @@ export function webhooksShowCommand(): Command {
       withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
         const workspaceId = await workspaceWith(services, options, [services.webhooksLookup], id);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
-        if (!webhook) return;
-        const health = (await healthsOf(services, workspaceId, [id])).get(id) ?? null;
-        const document = { ...webhookDocument(webhook), health };
-        print(options, document, () => describe(document));
+        const found = await listedWebhooks(services, workspaceId, [webhook]);
+        for (const document of found) print(options, document, () => describe(document));
       }),
     );
 }
 
-function describe(webhook: WebhookDocument & { readonly health: HealthDocument | null }): string {
-  const { health } = webhook;
-  const { client_certificate: certificate, previous_secret_expires_at: overlapEnds } = webhook;
+function describe(webhook: ListedWebhook): string {
+  const { client_certificate: certificate, previous_secret_expires_at: overlapEnds, health } = webhook;
+  const { paused_since: pausedSince, failing_since: failingSince, next_attempt_at: nextAt, pending } = health;
+  const delay = delayText(health.delay_reason);
   return fields([
     ['id', webhook.id],
     ['environment', webhook.environment],
     ['URL', webhook.url],
     ['events', webhook.events.join(', ')],
     ['status', stateText(webhook)],
-    ...(health ? healthFields(health) : []),
+    ['circuit', pausedSince ? `open since ${pausedSince}` : 'closed'],
+    ['failing since', failingSince ?? 'not failing'],
+    ['last hour', windowText(health.last_hour)],
+    ['last 24 hours', windowText(health.last_day)],
+    ['pending', pending >= 1_000 ? '1,000 or more' : String(pending)],
+    ...(nextAt ? [['next attempt', `${nextAt}${delay ? ` (${delay})` : ''}`] as [string, string]] : []),
     ['retries', retriesText(webhook)],
     ['rate limit', rateLimitText(webhook)],
     ['ordered', webhook.ordered ? 'yes: the events of a resource arrive one at a time, in order' : 'no'],
     ['client certificate', certificate ? `${certificate.subject}, until ${certificate.expires_at}` : 'none'],
     ['signed with', overlapEnds ? `current secret, and the previous one until ${overlapEnds}` : 'current secret'],
-    ['created', webhook.created_at ?? ''],
-    ['updated', webhook.updated_at ?? ''],
+    ['created', webhook.created_at],
+    ['updated', webhook.updated_at],
   ]);
-}
-
-function healthFields(health: HealthDocument): [string, string][] {
-  const { open_circuit: open, failing_since: failingSince, unfinished, next_attempt_at: nextAttemptAt } = health;
-  const probe = open?.next_probe_at ? `, next probe at about ${open.next_probe_at}` : '';
-  const delay = delayText(health.delay_reason);
-  return [
-    ['circuit', open ? `open since ${open.since}${probe}` : 'closed'],
-    ['failing since', failingSince ?? 'not failing'],
-    ['last hour', windowText(health.last_hour)],
-    ['last 24 hours', windowText(health.last_day)],
-    ['pending', unfinished >= 1_000 ? '1,000 or more' : String(unfinished)],
-    ...(nextAttemptAt ? [['next attempt', `${nextAttemptAt}${delay ? ` (${delay})` : ''}`] as [string, string]] : []),
-  ];
 }

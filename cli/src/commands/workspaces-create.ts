@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
-import { time } from '../documents.ts';
+import { listedWorkspace } from '../documents.ts';
 import { print } from '../print.ts';
 
 export function workspacesCreateCommand(): Command {
@@ -13,9 +13,8 @@ export function workspacesCreateCommand(): Command {
         // listWorkspaces returns workspaces in order of creation.
         const [oldest] = options.ifNone ? (await workspaces.listWorkspaces({ pageSize: 1 })).workspaces : [];
         const workspace = oldest ?? (await workspaces.createWorkspace({ name: options.name })).workspace;
-        if (!workspace) return;
-        const document = { id: workspace.id, name: workspace.name, created_at: time(workspace.createTime) };
-        print(options, document, () => workspace.id);
+        const document = listedWorkspace(workspace);
+        print(options, document, () => document.id);
       }),
     );
 }

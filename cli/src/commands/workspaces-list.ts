@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { positiveNumber } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { workspaceDocument } from '../documents.ts';
+import { listedWorkspace } from '../documents.ts';
 import { takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 
@@ -23,7 +23,7 @@ export function workspacesListCommand(): Command {
           });
           return { items, nextPageToken };
         });
-        const data = found.map(workspaceDocument);
+        const data = found.map(listedWorkspace);
         print(options, { data }, () =>
           table(
             ['ID', 'NAME', 'PLAN', 'STATE'],

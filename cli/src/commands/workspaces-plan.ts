@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
-import { workspaceDocument } from '../documents.ts';
+import { listedWorkspace } from '../documents.ts';
 import { noPlan } from '../plans.ts';
 import { print } from '../print.ts';
 import { existing } from '../workspace.ts';
@@ -17,8 +17,7 @@ export function workspacesPlanCommand(): Command {
         const plan = options.plan === noPlan ? '' : options.plan;
         const workspaceId = await existing(services, nameOrId);
         const { workspace } = await services.workspaces.setWorkspacePlan({ workspaceId, plan });
-        if (!workspace) return;
-        print(options, workspaceDocument(workspace), () =>
+        print(options, listedWorkspace(workspace), () =>
           plan ? `${workspaceId} is on plan ${plan}` : `${workspaceId} has no plan`,
         );
       });

@@ -17,7 +17,7 @@ export type Noun =
 /** The lists' columns: fields of the documents, with a dot for fields of objects in them. */
 const columns: Readonly<Record<Noun, readonly string[]>> = {
   resources: ['id', 'name', 'status', 'created_at', 'updated_at'],
-  webhooks: ['id', 'url', 'events', 'status', 'disable_reason', 'created_at'],
+  webhooks: ['id', 'url', 'events', 'status', 'disabled_reason', 'created_at'],
   events: ['sequence', 'id', 'type', 'created_at', 'data.object.id'],
   deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
   replays: ['id', 'webhook_id', 'status', 'created_at'],

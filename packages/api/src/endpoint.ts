@@ -80,6 +80,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   /** Whether the endpoint supports Idempotency-Key. */
   readonly idempotent?: boolean;
   readonly query?: ZodType<Query>;
+  /** The query that users may send, if pages need filters that the API does not have. */
+  readonly queryOfUsers?: ZodType<Query>;
   readonly body?: ZodType<Body>;
   /** Whether the body identifies another object. If that does not exist, the response is 404. */
   readonly bodyNamesObject?: boolean;

@@ -1,4 +1,6 @@
 export type { Attempt, AttemptSummary, TestAttempt } from './attempt/schema.ts';
+export { auditEntryDocument } from './audit-entry/document.ts';
+export { auditFilterOf, auditQuery } from './audit-entry/endpoints.ts';
 export type { AuditEntry } from './audit-entry/schema.ts';
 export { type Backend, createBackend } from './backend.ts';
 export { deliveryDocument } from './delivery/document.ts';
@@ -7,12 +9,31 @@ export type { Delivery, FullDelivery } from './delivery/schema.ts';
 export { delayReasons, deliveryStatuses } from './delivery/status.ts';
 export { type Admitted, type CallerLimits, type Endpoint, parameterOf } from './endpoint.ts';
 export { endpoints } from './endpoints.ts';
-export { envelopeOf } from './event/schema.ts';
+export { eventDocument } from './event/document.ts';
+export { type Event, envelopeOf } from './event/schema.ts';
+export { keyDocument } from './key/document.ts';
+export { keyEndpoints } from './key/endpoints.ts';
+export type { FullKey, Key, NewKey } from './key/schema.ts';
 export { replayEndpoints } from './replay/endpoints.ts';
 export type { Replay, ReplayEstimate } from './replay/schema.ts';
 export { requestEndpoints } from './request/endpoints.ts';
 export type { Timeline } from './request/schema.ts';
+export { resourceEndpoints } from './resource/endpoints.ts';
+export type { FullResource, Resource } from './resource/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';
 export { tags } from './tags.ts';
-export { createWebhook, testWebhook } from './webhook/endpoints.ts';
-export { type WebhookUrls, webhookUrl, webhookUrlShape } from './webhook/schema.ts';
+export { createWebhook, webhookEndpoints } from './webhook/endpoints.ts';
+export {
+  type FullWebhook,
+  type HealthWindow,
+  type NewWebhook,
+  type RateLimitDocument,
+  type RetryPolicyDocument,
+  type RotatedSecret,
+  type Webhook,
+  type WebhookUrls,
+  webhookUrl,
+  webhookUrlShape,
+} from './webhook/schema.ts';
+export { limitsDocument } from './workspace/document.ts';
+export type { Workspace } from './workspace/schema.ts';

@@ -25,6 +25,17 @@ export const pageQuery = {
     .describe('Opaque value from `links.next` or `links.prev` of an earlier response.'),
 };
 
+/** Query parameter that is true or false. */
+export const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .meta({
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.enum;
+      jsonSchema.type = 'boolean';
+    },
+  });
+
 export interface PageQuery {
   readonly per_page?: string | undefined;
   readonly cursor?: string | undefined;

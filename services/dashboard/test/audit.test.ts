@@ -1,5 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { auditCsv } from '../web/src/features/audit/audit-csv.ts';
 import { ownWorkspace, startDashboard } from './support.ts';
 
@@ -7,9 +8,15 @@ test('the audit log is filtered by actor, time and environment, and read in page
   const dashboard = await startDashboard({}, { listAuditEntries: () => ({ entries: [] }) });
   try {
     const browser = await dashboard.signIn();
-    const path = `/api/workspaces/${ownWorkspace}/live/audit`;
+    const path = `/api/workspaces/${ownWorkspace}/live/audit_log`;
     const [since, until] = ['2026-01-02T03:04:00.000Z', '2026-01-03T03:04:00.000Z'];
-    const query = new URLSearchParams({ actor: 'user:usr_1', environment: 'sandbox', since, until, per_page: '1000' });
+    const query = new URLSearchParams({
+      actor: 'user:usr_1',
+      environment: 'sandbox',
+      created_after: since,
+      created_before: until,
+      per_page: '1000',
+    });
     expect((await browser.send('GET', `${path}?${query}`)).status).toBe(200);
     expect(dashboard.recorded.find(({ method }) => method === 'listAuditEntries')?.request).toMatchObject({
       workspaceId: ownWorkspace,
@@ -19,7 +26,7 @@ test('the audit log is filtered by actor, time and environment, and read in page
       untilTime: { seconds: BigInt(Date.parse(until) / 1_000) },
       pageSize: 1_000,
     });
-    for (const wrong of ['environment=test', 'until=yesterday', 'per_page=1001']) {
+    for (const wrong of ['environment=test', 'created_before=yesterday', 'per_page=1001']) {
       expect([wrong, (await browser.send('GET', `${path}?${wrong}`)).status]).toEqual([wrong, 400]);
     }
   } finally {
@@ -30,7 +37,14 @@ test('the audit log is filtered by actor, time and environment, and read in page
 describe('Entries of the audit log', () => {
   const changes = [{ field: 'url', before: 'https://a.example/', after: 'https://b.example/' }];
   const entry = (targetId: string, environment = Environment.LIVE) => ({
-    ...{ id: 'aud_1', actor: 'user:usr_1', actorName: 'ann@example.com', address: '', requestId: 'req_1' },
+    ...{
+      id: 'aud_1',
+      time: timestampFromMs(0),
+      actor: 'user:usr_1',
+      actorName: 'ann@example.com',
+      address: '',
+      requestId: 'req_1',
+    },
     ...{ environment, action: 'webhook.updated', targetId, targetName: 'Orders' },
     ...{ changesJson: JSON.stringify(changes), detailsJson: '{}' },
   });
@@ -42,7 +56,7 @@ describe('Entries of the audit log', () => {
   const read = async (further: Parameters<typeof startDashboard>[1], listed: unknown[] = entries) => {
     const dashboard = await startDashboard({}, { listAuditEntries: () => ({ entries: listed }), ...further });
     try {
-      const response = await (await dashboard.signIn()).send('GET', `/api/workspaces/${ownWorkspace}/live/audit`);
+      const response = await (await dashboard.signIn()).send('GET', `/api/workspaces/${ownWorkspace}/live/audit_log`);
       expect(response.status).toBe(200);
       const { data } = (await response.json()) as { data: { target_id: string; target_exists: boolean }[] };
       const linked = data.filter((one) => one.target_exists).map((one) => one.target_id);
@@ -66,10 +80,10 @@ describe('Entries of the audit log', () => {
   test('have changes and names, and tell which targets exist', async () => {
     const { data, linked } = await read(services);
     expect(data[0]).toEqual({
-      ...{ id: 'aud_1', time: null, environment: 'live', address: null, request_id: 'req_1' },
-      ...{ actor: 'user:usr_1', actor_name: 'ann@example.com', action: 'webhook.updated' },
-      ...{ target_id: 'wh_here', target_name: 'Orders', target_exists: true },
-      ...{ changes_json: JSON.stringify(changes), details_json: '{}' },
+      ...{ id: 'aud_1', type: 'audit_entry', created_at: '1970-01-01T00:00:00.000Z', environment: 'live' },
+      ...{ actor: 'user:usr_1', actor_name: 'ann@example.com', client_ip: null, request_id: 'req_1' },
+      ...{ action: 'webhook.updated', target_id: 'wh_here', target_name: 'Orders', target_exists: true },
+      ...{ changes, details: {} },
     });
     expect(linked).toEqual(['wh_here', 'res_here', 'key_1', 'wh_sandbox']);
   });
@@ -94,27 +108,27 @@ describe('Entries of the audit log', () => {
 test('the export is CSV; values that a spreadsheet would read as formulas are quoted', () => {
   const entry = {
     id: 'aud_1',
-    time: '2026-01-02T03:04:05.000Z',
+    type: 'audit_entry' as const,
+    created_at: '2026-01-02T03:04:05.000Z',
     environment: null,
     actor: 'user:usr_1',
     actor_name: null,
-    address: null,
+    client_ip: null,
     request_id: 'req_1',
     action: 'webhook.updated',
     target_id: 'wh_1',
     target_name: '=cmd()',
-    target_exists: false,
-    changes_json: JSON.stringify([
+    changes: [
       { field: 'url', before: 'https://a.example/', after: 'https://b.example/' },
       { field: 'secret', before: '[secret]', after: '[secret]' },
-    ]),
-    details_json: '{"name":"a"}',
+    ],
+    details: { name: 'a' },
   };
-  const renamed = { ...entry, actor_name: 'ann.before@example.com', changes_json: '[]' };
+  const renamed = { ...entry, actor_name: 'ann.before@example.com', changes: [] };
   const csv = auditCsv([entry, renamed], (actor) => (actor === 'user:usr_1' ? 'ann@example.com' : undefined));
   const rest = '"","wh_1","\'=cmd()","both","req_1"';
   expect(csv).toBe(
-    'time,action,actor,actor_name,address,target_id,target_name,environment,request_id,changes,details\r\n' +
+    'created_at,action,actor,actor_name,client_ip,target_id,target_name,environment,request_id,changes,details\r\n' +
       `"2026-01-02T03:04:05.000Z","webhook.updated","user:usr_1","ann@example.com",${rest},` +
       '"url: https://a.example/ → https://b.example/\nsecret: changed","{""name"":""a""}"\r\n' +
       `"2026-01-02T03:04:05.000Z","webhook.updated","user:usr_1","ann.before@example.com",${rest},"","{""name"":""a""}"\r\n`,

@@ -2,9 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import { newId } from '@rms/base/ids';
 import { DelayReason, DeliverySchema, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookHealthSchema } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import { WebhookSchema } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 const id = newId('dlv');
+const webhookId = newId('wh');
 const { PENDING } = DeliveryStatus;
 
 describe('statuses of deliveries', () => {
@@ -17,7 +19,8 @@ describe('statuses of deliveries', () => {
       {
         listDeliveries: () => ({ deliveries: [waiting] }),
         getDelivery: () => ({ delivery: waiting, requestBody: new Uint8Array(), traceId: '' }),
-        batchGetWebhookHealth: () => ({ healths: [create(WebhookHealthSchema, { webhookId: 'wh_1', ...delayed })] }),
+        getWebhook: () => ({ webhook: create(WebhookSchema, { id: webhookId, createTime: { seconds: 1n } }) }),
+        batchGetWebhookHealth: () => ({ healths: [create(WebhookHealthSchema, { webhookId, ...delayed })] }),
       },
     );
   });
@@ -30,6 +33,6 @@ describe('statuses of deliveries', () => {
     const read = async (path: string) => (await browser.send('GET', `${base}${path}`)).json();
     expect(await read('/deliveries')).toMatchObject({ data: [{ id, ...delayed }] });
     expect(await read(`/deliveries/${id}`)).toMatchObject({ data: { id, ...delayed } });
-    expect(await read('/webhooks/wh_1/health')).toMatchObject({ webhook_id: 'wh_1', ...delayed });
+    expect(await read(`/webhooks/${webhookId}?health=full`)).toMatchObject({ data: { health: delayed } });
   });
 });

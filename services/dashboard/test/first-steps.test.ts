@@ -1,8 +1,8 @@
-import type { KeyDocument } from '../src/documents/key.ts';
+import type { Key } from '@rms/api';
 import { firstRequest, keyForSteps, needsSteps, shownText } from '../web/src/features/overview/steps.ts';
 
-const key = (name: string, more: Partial<KeyDocument> = {}) =>
-  ({ id: `key_${name}`, name, hint: 'sk_test_Ab3f…Xy9z', scope: 'admin', state: 'active', ...more }) as KeyDocument;
+const key = (name: string, more: Partial<Key> = {}) =>
+  ({ id: `key_${name}`, name, hint: 'sk_test_Ab3f…Xy9z', scope: 'admin', status: 'active', ...more }) as Key;
 
 test('the first steps are shown until there are a resource and a webhook, or many resources', () => {
   expect(needsSteps({ resources: 0, webhooks: 0 })).toBe(true);
@@ -15,7 +15,7 @@ test('the first steps are shown until there are a resource and a webhook, or man
 test('the first request uses the most recent active key that can create resources', () => {
   const keys = [
     key('reader', { scope: 'read' }),
-    key('old', { state: 'rolled' }),
+    key('old', { status: 'rolled' }),
     key('first key'),
     key('earlier', { scope: 'write' }),
   ];

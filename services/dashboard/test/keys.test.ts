@@ -1,5 +1,11 @@
+import { maxRollOverlapSeconds } from '@rms/base/api-key';
+import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+
+const tenant = { workspaceId: ownWorkspace, environment: Environment.LIVE };
+const key = { ...tenant, id: newId('key'), allowedIps: [], uses: [], createTime: timestampFromMs(0) };
 
 describe('keys', () => {
   let dashboard: TestDashboard;
@@ -7,37 +13,41 @@ describe('keys', () => {
   beforeAll(async () => {
     dashboard = await startDashboard(
       {},
-      {
-        listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }], nextPageToken: 'key_own' }),
-        revokeKey: ({ id }: { id: string }) => ({ key: { id, allowedIps: [], uses: [] } }),
-      },
+      { listKeys: () => ({ keys: [key], nextPageToken: key.id }), rollKey: () => ({ key, keyValue: 'sk_live_x' }) },
     );
     send = (await dashboard.signIn()).send;
   });
   afterAll(() => dashboard.stop());
 
-  const path = `/api/workspaces/${ownWorkspace}/live/keys`;
-  const tenant = { workspaceId: ownWorkspace, environment: Environment.LIVE };
+  const path = `/api/workspaces/${ownWorkspace}/live/api_keys`;
 
-  test('are revoked after a lookup by ID, regardless of the number of keys', async () => {
+  test('are revoked only in the environment of the page', async () => {
     const count = dashboard.recorded.length;
-    expect((await send('POST', `${path}/key_own/revoke`)).status).toBe(200);
+    expect((await send('DELETE', `${path}/${key.id}`)).status).toBe(204);
     const calls = dashboard.recorded.slice(count).filter(({ service }) => service === 'keys');
-    expect(calls.map(({ method }) => method)).toEqual(['getKey', 'revokeKey']);
-    expect(calls[0]?.request).toEqual({ ...tenant, id: 'key_own' });
-    expect((await send('POST', `${path}/key_other/revoke`)).status).toBe(404);
+    expect(calls).toMatchObject([{ method: 'revokeKey', request: { ...tenant, id: key.id } }]);
   });
 
-  test('are listed in pages of 100, valid ones only by default', async () => {
+  test('are rolled with the longest overlap that auth accepts; a longer one is refused', async () => {
+    const roll = async (overlap: number) => {
+      const count = dashboard.recorded.length;
+      const { status } = await send('POST', `${path}/${key.id}/roll`, { body: { overlap } });
+      return [status, dashboard.recorded.slice(count).some(({ method }) => method === 'rollKey')];
+    };
+    expect(await roll(maxRollOverlapSeconds)).toEqual([201, true]);
+    expect(await roll(maxRollOverlapSeconds + 1)).toEqual([400, false]);
+  });
+
+  test('are filtered by what only pages ask for: valid keys, and those with their own limit', async () => {
     const page = async (query: string) => {
       const response = await send('GET', path + query);
       return { body: await response.json(), request: dashboard.recorded.at(-1)?.request };
     };
-    expect(await page('')).toMatchObject({
-      body: { data: [{ id: 'key_own' }], next: 'key_own' },
+    expect(await page('?per_page=100&valid=true')).toMatchObject({
+      body: { data: [{ id: key.id }], links: { next: expect.stringContaining(`valid=true&cursor=${key.id}`) } },
       request: { ...tenant, pageSize: 100, pageToken: '', validOnly: true, ownLimitOnly: false },
     });
-    expect((await page('?show=all&cursor=key_own')).request).toMatchObject({ pageToken: 'key_own', validOnly: false });
-    expect((await page('?with=own_limit')).request).toMatchObject({ validOnly: true, ownLimitOnly: true });
+    expect((await page(`?cursor=${key.id}`)).request).toMatchObject({ pageToken: key.id, validOnly: false });
+    expect((await page('?own_limit=true')).request).toMatchObject({ validOnly: false, ownLimitOnly: true });
   });
 });

@@ -17,10 +17,12 @@ import {
 
 const limits: LimitsDocument = {
   plan: null,
-  rate_limit_requests: 6_000,
-  workspace_rate_limit_requests: 60_000,
-  rate_limit_window_seconds: 60,
-  monthly_quota: 0,
+  limits: {
+    requests_per_window: 6_000,
+    workspace_requests_per_window: 60_000,
+    window_seconds: 60,
+    requests_per_month: null,
+  },
   max_keys: 1_000,
   max_webhooks: 5,
   max_members: 1_000,
@@ -32,6 +34,8 @@ const limits: LimitsDocument = {
   request_log_days: 7,
   trace_url: null,
 };
+
+const unlimited = { plan: null, limits: { ...limits.limits, requests_per_window: null } };
 
 test.each([
   [false, false, 'A public HTTPS URL.'],
@@ -48,18 +52,18 @@ test('the hint for the limit of a key names its source, the window and the limit
   expect(keyLimitHint(limits)).toBe(
     'A window is 1 min. Leave empty for the limit of this installation, 6,000. A key cannot exceed it.',
   );
-  expect(keyLimitHint({ ...limits, plan: 'gold', rate_limit_requests: 5, rate_limit_window_seconds: 3_600 })).toBe(
-    'A window is 1 h. Leave empty for the limit of plan gold, 5. A key cannot exceed it.',
-  );
-  expect(keyLimitHint({ ...limits, rate_limit_requests: 0 })).toBe('A window is 1 min. Leave empty for no limit.');
+  expect(
+    keyLimitHint({ plan: 'gold', limits: { ...limits.limits, requests_per_window: 5, window_seconds: 3_600 } }),
+  ).toBe('A window is 1 h. Leave empty for the limit of plan gold, 5. A key cannot exceed it.');
+  expect(keyLimitHint(unlimited)).toBe('A window is 1 min. Leave empty for no limit.');
   expect([keyLimitText(5, limits), keyLimitText(null, limits), keyLimitText(null, undefined)]).toEqual([
     '5',
     '6,000, the limit of this installation',
     'limit of the workspace',
   ]);
   expect(keyLimitText(null, { ...limits, plan: 'gold' })).toBe('6,000, the limit of plan gold');
-  expect(keyLimitText(null, { ...limits, rate_limit_requests: 0 })).toBe('no limit');
-  expect([rateText(0, 60), rateText(6_000, 60), rateText(6_000, 90)]).toEqual([
+  expect(keyLimitText(null, unlimited)).toBe('no limit');
+  expect([rateText(null, 60), rateText(6_000, 60), rateText(6_000, 90)]).toEqual([
     'no limit',
     '6,000 per minute',
     '6,000 per 1 min 30 s',

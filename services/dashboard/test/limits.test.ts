@@ -21,10 +21,12 @@ test('a workspace has the limits of its plan, or of the installation where the p
     const response = await browser.send('GET', `/api/workspaces/${ownWorkspace}/live/limits`);
     expect(await response.json()).toEqual({
       plan: 'gold',
-      rate_limit_requests: 7,
-      workspace_rate_limit_requests: 60_000,
-      rate_limit_window_seconds: 60,
-      monthly_quota: 5,
+      limits: {
+        requests_per_window: 7,
+        workspace_requests_per_window: 60_000,
+        window_seconds: 60,
+        requests_per_month: 5,
+      },
       max_keys: 1_000,
       max_webhooks: 4,
       max_members: 1_000,

@@ -1,9 +1,10 @@
+import { newId } from '@rms/base/ids';
 import type { AccountDocument } from '../src/documents/account.ts';
 import { ApiError, call, renewSession, setSession } from '../web/src/api/client.ts';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 const { fetch } = globalThis;
-const path = `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`;
+const path = `/api/workspaces/${ownWorkspace}/live/webhooks/${newId('wh')}`;
 
 describe('an older page after the browser has signed in again', () => {
   let dashboard: TestDashboard;

@@ -5,10 +5,9 @@ describe('the idempotency key of a change', () => {
   let dashboard: TestDashboard;
   let send: Awaited<ReturnType<TestDashboard['signIn']>>['send'];
   const path = `/api/workspaces/${ownWorkspace}/live`;
-  const key = { name: 'ci', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
-  const created = { key: { id: 'key_own', allowedIps: [], uses: [] }, keyValue: 'sk_live_x' };
+  const key = { name: 'ci', scope: 'read' };
   beforeAll(async () => {
-    dashboard = await startDashboard({}, { createKey: () => created, rollKey: () => created });
+    dashboard = await startDashboard();
     send = (await dashboard.signIn()).send;
   });
   beforeEach(() => {
@@ -26,27 +25,27 @@ describe('the idempotency key of a change', () => {
   };
 
   test('is the same for a repetition, and another one for other content, another user or another key', async () => {
-    const [first = ''] = await keysOf(`${path}/keys`, 'a', key);
+    const [first = ''] = await keysOf(`${path}/api_keys`, 'a', key);
     expect(first).toMatch(/^dashboard-[\w-]{43}$/);
-    expect(await keysOf(`${path}/keys`, 'a', key)).toEqual([first]);
+    expect(await keysOf(`${path}/api_keys`, 'a', key)).toEqual([first]);
     const others = [
-      await keysOf(`${path}/keys`, 'a', { ...key, name: 'other' }),
-      await keysOf(`${path}/keys`, 'b', key),
-      await keysOf(`${path}/keys/key_own/roll`, 'a', { overlap_seconds: 0 }),
+      await keysOf(`${path}/api_keys`, 'a', { ...key, name: 'other' }),
+      await keysOf(`${path}/api_keys`, 'b', key),
+      await keysOf(`${path}/api_keys/${newId('key')}/roll`, 'a', { overlap: 0 }),
     ].flat();
     dashboard.account.userId = 'usr_2';
-    others.push(...(await keysOf(`${path}/keys`, 'a', key)));
+    others.push(...(await keysOf(`${path}/api_keys`, 'a', key)));
     expect(new Set([first, ...others]).size).toBe(5);
   });
 
   test('is empty if the page sent none', async () => {
-    expect(await keysOf(`${path}/keys`, undefined, key)).toEqual(['']);
+    expect(await keysOf(`${path}/api_keys`, undefined, key)).toEqual(['']);
     expect(await keysOf(`${path}/deliveries/redeliver`, undefined, { ids: ['dlv_1', 'dlv_2'] })).toEqual(['', '']);
   });
 
   test.each([
     ['/webhooks', { url: 'https://example.com', events: ['*'] }],
-    ['/webhooks/wh_1/rotate-secret', { overlap_seconds: 0 }],
+    [`/webhooks/${newId('wh')}/rotate_secret`, { overlap: 0 }],
     [`/webhooks/${newId('wh')}/test`, { event_type: 'resource.created' }],
     [`/deliveries/${newId('dlv')}/redeliver`, {}],
     ['/replays', { webhook_id: 'wh_1', created_after: '2026-01-01T00:00:00Z', dry_run: false, statuses: ['failed'] }],
@@ -63,7 +62,7 @@ describe('the idempotency key of a change', () => {
   test('is sent with the creation of a resource', async () => {
     const count = dashboard.recorded.length;
     const headers = { 'Idempotency-Key': 'a' };
-    await send('POST', `${path}/resources`, { body: { name: 'r', type: null, metadata: {} }, headers });
+    await send('POST', `${path}/resources`, { body: { name: 'r' }, headers });
     const { request } = dashboard.recorded.slice(count).find(({ method }) => method === 'batchCreateResources') ?? {};
     expect(request).toMatchObject({ requests: [{ idempotencyKey: expect.stringMatching(/^dashboard-/) }] });
   });

@@ -1,4 +1,3 @@
-import { RmsError } from '@rms/base/errors';
 import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
 import { createLogger } from '@rms/runtime/logging';
@@ -114,11 +113,7 @@ export async function startDashboard(
     beginSecondFactor: () => ({ secret: 'ABC', uri: 'otpauth://totp/rms:ann%2Bx%40example.com?issuer=rms&secret=ABC' }),
     testRule: () => ({ addresses: [], emails: [] }),
     getEmailStatus: () => ({ hasSmtp: true, waiting: 0, lastError: '' }),
-    listKeys: () => ({ keys: [{ id: 'key_own', allowedIps: [], uses: [] }] }),
-    getKey({ id }: { id: string }) {
-      if (id !== 'key_own') throw new RmsError('not_found');
-      return { key: { id, allowedIps: [], uses: [] } };
-    },
+    listKeys: () => ({ keys: [] }),
   };
   const client = (service: string) =>
     new Proxy(

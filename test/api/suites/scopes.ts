@@ -116,7 +116,7 @@ export function scopesSuite(target: () => Target): void {
         status: 403,
       });
       expect((await client.post<ErrorBody>('/v1/api_keys', {})).body.error.message).toBe(
-        'Permission `keys:admin` is required; this key has `deliveries:read`, `events:read`.',
+        'Permission `keys:write` is required; this key has `deliveries:read`, `events:read`.',
       );
     });
 

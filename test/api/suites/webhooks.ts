@@ -13,8 +13,8 @@ export function webhooksSuite(target: () => Target): void {
     const create = async (body: object = { url, events: ['resource.created'] }) =>
       expectStatus(await client.post<One<Webhook>>('/v1/webhooks', body), 201).body.data;
     const list = async (query = '') => expectStatus(await client.get<Page<Webhook>>(`/v1/webhooks${query}`), 200).body;
-    /** Fields that follow from the status. */
-    const volatile = ({ health, disabled_reason }: Webhook) => ({ health, disabled_reason });
+    /** Fields that follow from the status and from each change. */
+    const volatile = ({ health, disabled_reason, updated_at }: Webhook) => ({ health, disabled_reason, updated_at });
     const withoutSecret = ({ secret: _, ...webhook }: Webhook) => webhook;
 
     test('POST returns 201 with the webhook and its secret', async () => {
@@ -38,8 +38,11 @@ export function webhooksSuite(target: () => Target): void {
             oldest_pending_at: null,
             next_attempt_at: null,
           },
+          client_certificate: null,
+          previous_secret_expires_at: null,
           secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
           created_at: expect.stringMatching(timestampForm),
+          updated_at: expect.stringMatching(timestampForm),
         },
       });
     });

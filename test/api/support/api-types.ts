@@ -26,8 +26,11 @@ export interface Webhook {
     oldest_pending_at: string | null;
     next_attempt_at: string | null;
   };
+  client_certificate: object | null;
+  previous_secret_expires_at: string | null;
   secret?: string;
   created_at: string;
+  updated_at: string;
 }
 
 export interface ApiKey {

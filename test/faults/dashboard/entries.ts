@@ -28,7 +28,7 @@ const nothing = () => ({});
 /** A new address per invitation, because emails per address are limited. */
 const newGuest = () => `guest-${randomInt(2 ** 40).toString(36)}@example.com`;
 const password = 'a password of twelve and more';
-const newKey = { name: 'k', scope: 'read', expires_at: null, allowed_ips: [], rate_limit_requests: null };
+const newKey = { name: 'k', scope: 'read' };
 const replayed = {
   created_after: '2026-01-01T00:00:00Z',
   statuses: ['delivered', 'failed'],
@@ -74,20 +74,19 @@ export const entries: Readonly<Record<string, Entry>> = {
   })),
   'POST /api/account/invitation': ofUser(({ invitation }) => ({ body: { token: invitation } })),
 
-  'GET /keys': tenant(nothing),
-  'POST /keys': tenant(() => ({ body: newKey })),
-  'GET /keys/{id}': tenant(({ key }) => ({ id: key })),
-  'PATCH /keys/{id}': tenant(({ key }) => ({ id: key, body: { name: 'Mine' } })),
-  'POST /keys/{id}/roll': tenant(({ key }) => ({ id: key, body: { overlap_seconds: 0 } })),
-  'POST /keys/{id}/revoke': tenant(({ key }) => ({ id: key })),
+  'GET /api_keys': tenant(nothing),
+  'POST /api_keys': tenant(() => ({ body: newKey })),
+  'GET /api_keys/{id}': tenant(({ key }) => ({ id: key })),
+  'PATCH /api_keys/{id}': tenant(({ key }) => ({ id: key, body: { name: 'Mine' } })),
+  'POST /api_keys/{id}/roll': tenant(({ key }) => ({ id: key, body: { overlap: 0 } })),
+  'DELETE /api_keys/{id}': tenant(({ key }) => ({ id: key })),
 
   'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
   'POST /webhooks': tenant(() => ({ body: { url, events: ['*'] } })),
-  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
-  'POST /webhooks/{id}/rotate-secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap_seconds: 0 } })),
-  'GET /webhooks/{id}/health': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/rotate_secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap: 0 } })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook, body: { event_type: 'resource.created' } })),
 
   'GET /deliveries': tenant(
@@ -113,11 +112,11 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /resources': tenant(
     nothing,
-    () => ({ query: { name: 'Priv' } }),
+    () => ({ query: { name_prefix: 'Priv' } }),
     ({ resourceCursor: cursor }) => ({ query: { cursor } }),
   ),
-  'POST /resources': tenant(() => ({ body: { name: 'Mine', type: null, metadata: {} } })),
-  'GET /resources/{id}': tenant(({ resource }) => ({ id: resource })),
+  'POST /resources': tenant(() => ({ body: { name: 'Mine', metadata: {} } })),
+  'GET /resources/{id}': tenant(({ resource }) => ({ id: resource, query: { input_type: 'true' } })),
   'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
@@ -129,9 +128,9 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /invitations': workspace(nothing),
   'POST /invitations': workspace(() => ({ body: { email: newGuest(), role: 'viewer' } })),
   'DELETE /invitations/{id}': workspace(({ invitation }) => ({ id: invitation })),
-  'GET /audit': workspace(
+  'GET /audit_log': workspace(
     nothing,
-    ({ webhook: target }) => ({ query: { target } }),
+    ({ webhook }) => ({ query: { target_id: webhook } }),
     ({ auditCursor: cursor }) => ({ query: { cursor } }),
   ),
 

@@ -70,7 +70,7 @@ export function forgerySuite(world: World): void {
       asset,
       '/api/account',
       '/api/none',
-      `${tenantPath}/keys`,
+      `${tenantPath}/api_keys`,
     ]) {
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) {
         const { status, headers } = await browser.send(method, path, { headers: { Origin: evil } });

@@ -125,7 +125,11 @@ export function guessingSuite(world: World): void {
 
     test('the first step gives no access; the second starts a new session and uses up its code', async () => {
       const half = await firstStep();
-      for (const path of ['/api/account', '/api/account/sessions', `/api/workspaces/${world.workspaceId}/live/keys`]) {
+      for (const path of [
+        '/api/account',
+        '/api/account/sessions',
+        `/api/workspaces/${world.workspaceId}/live/api_keys`,
+      ]) {
         expect(codeOf(await half.send('GET', path))).toBe('second_factor_required');
       }
       const [code = ''] = recoveryCodes;

@@ -8,6 +8,33 @@ import { auditEntryList } from './schema.ts';
 
 const maxFilterLength = 200;
 
+/** Query parameters that select entries. */
+export const auditQuery = {
+  action: text(1, maxFilterLength)
+    .optional()
+    .describe('An action such as `key.created`, or a prefix that ends with a dot, such as `key.`.'),
+  actor: text(1, maxFilterLength).optional().describe('Only changes by this actor, as in `actor` of an entry.'),
+  target_id: text(1, maxFilterLength).optional().describe('Only changes of this object.'),
+  ...createdRange,
+  cursor: pageQuery.cursor,
+};
+
+/** Returns the fields of the RPC request for a query. */
+export function auditFilterOf({
+  action = '',
+  actor = '',
+  target_id: targetId = '',
+  created_after: after,
+  created_before: before,
+  cursor: pageToken = '',
+}: z.infer<z.ZodObject<typeof auditQuery>>) {
+  return {
+    ...{ action, actor, targetId, pageToken },
+    ...(after === undefined ? {} : { sinceTime: toTimestamp(after) }),
+    ...(before === undefined ? {} : { untilTime: toTimestamp(before) }),
+  };
+}
+
 export const listAuditLog = defineEndpoint({
   method: 'get',
   path: '/v1/audit_log',
@@ -21,15 +48,7 @@ export const listAuditLog = defineEndpoint({
     'at most 10,000 entries.',
   tag: 'Workspace',
   permission: 'audit:read',
-  query: z.strictObject({
-    action: text(1, maxFilterLength)
-      .optional()
-      .describe('An action such as `key.created`, or a prefix that ends with a dot, such as `key.`.'),
-    actor: text(1, maxFilterLength).optional().describe('Only changes by this actor, as in `actor` of an entry.'),
-    target_id: text(1, maxFilterLength).optional().describe('Only changes of this object.'),
-    ...createdRange,
-    ...pageQuery,
-  }),
+  query: z.strictObject({ ...auditQuery, ...pageQuery }),
   success: {
     status: 200,
     description: 'A page of audit entries.',
@@ -37,19 +56,8 @@ export const listAuditLog = defineEndpoint({
   },
   async handle({ context, query, tenant, backend, url, signal }) {
     const { workspaceId, environment } = tenant;
-    const { created_after: after, created_before: before } = query;
     const { entries, ...page } = await backend.audit.listAuditEntries(
-      {
-        workspaceId,
-        environment,
-        action: query.action ?? '',
-        actor: query.actor ?? '',
-        targetId: query.target_id ?? '',
-        pageSize: pageSizeOf(query),
-        pageToken: query.cursor ?? '',
-        ...(after === undefined ? {} : { sinceTime: toTimestamp(after) }),
-        ...(before === undefined ? {} : { untilTime: toTimestamp(before) }),
-      },
+      { workspaceId, environment, ...auditFilterOf(query), pageSize: pageSizeOf(query) },
       { context: context(), signal: signal() },
     );
     return listResponse(

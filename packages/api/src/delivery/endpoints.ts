@@ -1,23 +1,13 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
-import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, oneResponse } from '../single-object.ts';
 import { idFilter, text } from '../text-schemas.ts';
 import { createdRange, toTimestamp } from '../time-schemas.ts';
 import { deliveryDocument, fullDeliveryDocument } from './document.ts';
 import { deliveryList, deliveryStatus, oneDelivery, oneFullDelivery } from './schema.ts';
 import { deliveryStatuses } from './status.ts';
-
-const flag = z
-  .enum(['true', 'false'])
-  .optional()
-  .meta({
-    override: ({ jsonSchema }) => {
-      delete jsonSchema.enum;
-      jsonSchema.type = 'boolean';
-    },
-  });
 
 const listDeliveries = defineEndpoint({
   method: 'get',

@@ -93,3 +93,6 @@ export const eventList = listOf(event, {
   oldest_sequence: z.int().min(0).describe('`sequence` of the oldest stored event; 0 if none is stored.'),
   newest_sequence: z.int().min(0).describe('`sequence` of the newest event; 0 if there has been no event.'),
 }).meta({ id: 'EventList' });
+
+/** An event of the feed. */
+export type Event = z.infer<typeof event>;

@@ -1,31 +1,39 @@
+import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import { KeyStatus } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { toKeyGrantMessage } from '@rms/rpc';
+import { enumNames } from '@rms/rpc/enum-names';
+import { toKeyGrantMessage } from '@rms/rpc/key-grants';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
-import { listOf, listResponse, noTotal, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneResponse } from '../single-object.ts';
+import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { text } from '../text-schemas.ts';
 import { toDuration, toTimestamp } from '../time-schemas.ts';
-import { keyJson, oneKeyOf, oneNewKeyOf } from './document.ts';
+import { fullKeyDocument, keyDocument, newKeyDocument } from './document.ts';
 import {
   createKeyBody,
   defaultOverlapSeconds,
-  listedKey,
-  oneKey,
+  keyList,
+  oneFullKey,
   oneNewKey,
   rollKeyBody,
   statusNames,
   updateKeyBody,
 } from './schema.ts';
 
-const statusMessages = {
-  active: KeyStatus.ACTIVE,
-  expired: KeyStatus.EXPIRED,
-  revoked: KeyStatus.REVOKED,
-  rolled: KeyStatus.ROLLED,
-} as const;
+const statuses = enumNames(KeyStatus);
 
-export const listKeys = defineEndpoint({
+const listQuery = z.strictObject({
+  status: z.enum(statusNames).optional().describe('Only keys with this status.'),
+  name: text(1, 100).optional().describe('Only keys whose name contains this text (case-insensitive).'),
+  ...pageQuery,
+});
+
+const listQueryOfUsers = listQuery.extend({
+  valid: flag.describe('true: only keys that are accepted.'),
+  own_limit: flag.describe('true: only keys with their own rate limit.'),
+});
+
+const listKeys = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/api_keys',
   operationId: 'listApiKeys',
@@ -35,35 +43,35 @@ export const listKeys = defineEndpoint({
     'set, because each request reads at most 10,000 keys.',
   tag: 'API keys',
   permission: 'keys:read',
-  query: z.strictObject({
-    status: z.enum(statusNames).optional().describe('Only keys with this status.'),
-    name: text(1, 100).optional().describe('Only keys whose name contains this text (case-insensitive).'),
-    ...pageQuery,
-  }),
-  success: {
-    status: 200,
-    description: 'A page of keys.',
-    schema: listOf(listedKey, noTotal).meta({ id: 'ApiKeyList' }),
-  },
+  query: listQuery,
+  queryOfUsers: listQueryOfUsers,
+  success: { status: 200, description: 'A page of keys.', schema: keyList },
   async handle({ context, query, tenant, backend, url, signal }) {
     const { workspaceId, environment } = tenant;
     const { keys, ...page } = await backend.keys.listKeys(
       {
         workspaceId,
         environment,
-        status: query.status ? statusMessages[query.status] : KeyStatus.UNSPECIFIED,
+        status: query.status ? statuses.toValue(query.status) : KeyStatus.UNSPECIFIED,
         namePart: query.name ?? '',
+        validOnly: query.valid === 'true',
+        ownLimitOnly: query.own_limit === 'true',
         pageSize: pageSizeOf(query),
         pageToken: query.cursor ?? '',
       },
       { context: context(), signal: signal() },
     );
-    const items = keys.map((key) => keyJson(key));
-    return listResponse(items, page, url(), query);
+    return listResponse(
+      keys.map((key) => JSON.stringify(keyDocument(key))),
+      page,
+      url(),
+      query,
+    );
   },
 });
 
-export const createKey = defineEndpoint({
+/** auth also requires the permissions of the new key (`permissionsToCreateKey`), as for rolling a key. */
+const createKey = defineEndpoint({
   method: 'post',
   path: '/v1/api_keys',
   operationId: 'createApiKey',
@@ -73,7 +81,7 @@ export const createKey = defineEndpoint({
     'lacks. The response contains the value, which is shown only once. If another API key repeats the ' +
     'Idempotency-Key, its response does not contain the value.',
   tag: 'API keys',
-  permission: 'keys:admin',
+  permission: 'keys:write',
   idempotent: true,
   conditional: true,
   body: createKeyBody,
@@ -97,7 +105,7 @@ export const createKey = defineEndpoint({
   },
 });
 
-export const getKey = defineEndpoint({
+const getKey = defineEndpoint({
   method: 'get',
   path: '/v1/api_keys/{id}',
   operationId: 'getApiKey',
@@ -105,7 +113,7 @@ export const getKey = defineEndpoint({
   tag: 'API keys',
   permission: 'keys:read',
   conditional: true,
-  success: { status: 200, description: 'The key with its recent clients, without its value.', schema: oneKey },
+  success: { status: 200, description: 'The key with its recent clients, without its value.', schema: oneFullKey },
   async handle({ context, id, tenant, backend, signal }) {
     checkId('key', id);
     const { workspaceId, environment } = tenant;
@@ -113,11 +121,11 @@ export const getKey = defineEndpoint({
       { workspaceId, environment, id },
       { context: context(), signal: signal() },
     );
-    return oneResponse(200, oneKeyOf(key));
+    return oneResponse(200, oneFullKeyOf(key));
   },
 });
 
-export const updateKey = defineEndpoint({
+const updateKey = defineEndpoint({
   method: 'patch',
   path: '/v1/api_keys/{id}',
   operationId: 'updateApiKey',
@@ -128,7 +136,7 @@ export const updateKey = defineEndpoint({
   permission: 'keys:write',
   conditional: true,
   body: updateKeyBody,
-  success: { status: 200, description: 'The updated key.', schema: oneKey },
+  success: { status: 200, description: 'The updated key.', schema: oneFullKey },
   async handle({ context, id, body, expectedVersions, tenant, backend }) {
     checkId('key', id);
     const { workspaceId, environment } = tenant;
@@ -146,11 +154,11 @@ export const updateKey = defineEndpoint({
       },
       { context: context() },
     );
-    return oneResponse(200, oneKeyOf(key));
+    return oneResponse(200, oneFullKeyOf(key));
   },
 });
 
-export const rollKey = defineEndpoint({
+const rollKey = defineEndpoint({
   method: 'post',
   path: '/v1/api_keys/{id}/roll',
   operationId: 'rollApiKey',
@@ -160,7 +168,7 @@ export const rollKey = defineEndpoint({
     '`api_key_expired` when the overlap has ended. A key may roll itself. If another API key repeats the ' +
     'Idempotency-Key, its response does not contain the value.',
   tag: 'API keys',
-  permission: 'keys:admin',
+  permission: 'keys:write',
   idempotent: true,
   conditional: true,
   optionalBody: true,
@@ -177,7 +185,7 @@ export const rollKey = defineEndpoint({
   },
 });
 
-export const revokeKey = defineEndpoint({
+const revokeKey = defineEndpoint({
   method: 'delete',
   path: '/v1/api_keys/{id}',
   operationId: 'revokeApiKey',
@@ -196,5 +204,16 @@ export const revokeKey = defineEndpoint({
     return { status: 204 };
   },
 });
+
+/** Returns a new key for a response with one object. */
+function oneNewKeyOf(key: Key | undefined, value: string): OneObject {
+  const json = JSON.stringify(newKeyDocument(key, value));
+  return { json, stableJson: JSON.stringify(keyDocument(key)), version: key?.version ?? 0n };
+}
+
+/** Returns a key for a response with one object. */
+function oneFullKeyOf(key: Key | undefined): OneObject {
+  return { json: JSON.stringify(fullKeyDocument(key)), version: key?.version ?? 0n };
+}
 
 export const keyEndpoints = [listKeys, createKey, getKey, updateKey, rollKey, revokeKey];

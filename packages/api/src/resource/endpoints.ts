@@ -1,18 +1,12 @@
-import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { resourceNameLength } from '@rms/base/value-rules';
+import { InputType, type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
-import { listOf, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneResponse } from '../single-object.ts';
-import { oneResourceOf, resourceJson } from './document.ts';
-import {
-  createResourceBody,
-  inputTypeMessages,
-  oneResource,
-  resource,
-  status,
-  statusMessages,
-  updateResourceBody,
-} from './schema.ts';
+import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { checkId, type OneObject, oneResponse } from '../single-object.ts';
+import { text } from '../text-schemas.ts';
+import { inputTypes, resourceJson, resourceStatuses } from './document.ts';
+import { createResourceBody, oneResource, resourceList, status, updateResourceBody } from './schema.ts';
 
 export const createResource = defineEndpoint({
   method: 'post',
@@ -26,11 +20,11 @@ export const createResource = defineEndpoint({
   body: createResourceBody,
   conditional: true,
   success: { status: 201, description: 'The new resource.', schema: oneResource },
-  async handle({ body, tenant, requestId, trace, idempotencyKey, backend }) {
+  async handle({ context, body, idempotencyKey, backend }) {
     const { resource, replayed } = await backend.createResource({
-      context: { requestId, ...trace, principal: tenant },
+      context: context(),
       name: body.name,
-      inputType: body.type ? inputTypeMessages[body.type] : InputType.UNSPECIFIED,
+      inputType: body.type ? inputTypes.toValue(body.type) : InputType.UNSPECIFIED,
       metadataJson: body.metadata ? JSON.stringify(body.metadata) : '',
       idempotencyKey,
     });
@@ -38,7 +32,7 @@ export const createResource = defineEndpoint({
   },
 });
 
-export const getResource = defineEndpoint({
+const getResource = defineEndpoint<{ input_type?: 'true' | 'false' | undefined } | undefined, unknown>({
   method: 'get',
   path: '/v1/resources/{id}',
   operationId: 'getResource',
@@ -46,52 +40,61 @@ export const getResource = defineEndpoint({
   tag: 'Resources',
   permission: 'resources:read',
   conditional: true,
+  queryOfUsers: z.strictObject({ input_type: flag.describe('true: also returns `type` of the create request.') }),
   success: { status: 200, description: 'The resource.', schema: oneResource },
-  async handle({ id, tenant, requestId, trace, backend }) {
+  async handle({ context, id, query, backend }) {
     checkId('res', id);
-    const resource = await backend.getResource({ context: { requestId, ...trace, principal: tenant }, id });
-    return oneResponse(200, oneResourceOf(resource));
+    const resource = await backend.getResource({ context: context(), id });
+    return oneResponse(200, oneResourceOf(resource, query?.input_type === 'true'));
   },
 });
 
 const sortFields = ['created_at', 'updated_at', 'name'] as const;
 
-export const listResources = defineEndpoint({
+const listQuery = z.strictObject({
+  status: status.optional().describe('Only resources with this status.'),
+  ...pageQuery,
+  sort: z
+    .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
+    .optional()
+    .describe('Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.')
+    .meta({ override: { default: '-created_at' } }),
+});
+
+const listQueryOfUsers = listQuery.extend({
+  name_prefix: text(1, resourceNameLength).optional().describe('Only resources whose name begins so, sorted by name.'),
+});
+
+export const listResources = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/resources',
   operationId: 'listResources',
   summary: 'List resources',
   tag: 'Resources',
   permission: 'resources:read',
-  query: z.strictObject({
-    status: status.optional().describe('Only resources with this status.'),
-    ...pageQuery,
-    sort: z
-      .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
-      .optional()
-      .describe(
-        'Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.',
-      )
-      .meta({ override: { default: '-created_at' } }),
-  }),
-  success: { status: 200, description: 'A page of resources.', schema: listOf(resource).meta({ id: 'ResourceList' }) },
-  async handle({ query, tenant, requestId, backend, url, signal }) {
-    const context = { requestId, principal: tenant };
-    const page = await backend.listResources(
+  query: listQuery,
+  queryOfUsers: listQueryOfUsers,
+  success: { status: 200, description: 'A page of resources.', schema: resourceList },
+  async handle({ context, query, backend, url, signal }) {
+    const { status, sort = '', name_prefix: namePrefix = '' } = query;
+    const { totalSize, ...page } = await backend.listResources(
       {
-        context,
-        status: query.status ? statusMessages[query.status] : ResourceStatus.UNSPECIFIED,
+        context: context(),
+        status: status ? resourceStatuses.toValue(status) : ResourceStatus.UNSPECIFIED,
+        namePrefix,
         pageSize: pageSizeOf(query),
         pageToken: query.cursor ?? '',
-        orderBy: query.sort ?? '',
+        orderBy: namePrefix === '' || sort === '-name' ? sort : 'name',
       },
-      { context, signal: signal() },
+      { context: context(), signal: signal() },
     );
-    return listResponse(page.resources.map(resourceJson), page, url(), query);
+    const items = page.resources.map((resource) => resourceJson(resource));
+    // Resources with a prefix are not counted.
+    return listResponse(items, { ...page, ...(namePrefix === '' ? { totalSize } : {}) }, url(), query);
   },
 });
 
-export const updateResource = defineEndpoint({
+const updateResource = defineEndpoint({
   method: 'patch',
   path: '/v1/resources/{id}',
   operationId: 'updateResource',
@@ -104,22 +107,22 @@ export const updateResource = defineEndpoint({
   body: updateResourceBody,
   conditional: true,
   success: { status: 200, description: 'The updated resource.', schema: oneResource },
-  async handle({ id, body, expectedVersions, tenant, requestId, trace, backend }) {
+  async handle({ context, id, body, expectedVersions, backend }) {
     checkId('res', id);
     const { name, status, metadata } = body;
     const resource = await backend.updateResource({
-      context: { requestId, ...trace, principal: tenant },
+      context: context(),
       id,
       expectedVersions,
       ...(name === undefined ? {} : { name }),
-      ...(status === undefined ? {} : { status: statusMessages[status] }),
+      ...(status === undefined ? {} : { status: resourceStatuses.toValue(status) }),
       ...(metadata === undefined ? {} : { metadataJson: JSON.stringify(metadata) }),
     });
     return oneResponse(200, oneResourceOf(resource));
   },
 });
 
-export const deleteResource = defineEndpoint({
+const deleteResource = defineEndpoint({
   method: 'delete',
   path: '/v1/resources/{id}',
   operationId: 'deleteResource',
@@ -129,11 +132,16 @@ export const deleteResource = defineEndpoint({
   permission: 'resources:write',
   conditional: true,
   success: { status: 204, description: 'The resource was deleted.' },
-  async handle({ id, expectedVersions, tenant, requestId, trace, backend }) {
+  async handle({ context, id, expectedVersions, backend }) {
     checkId('res', id);
-    await backend.deleteResource({ context: { requestId, ...trace, principal: tenant }, id, expectedVersions });
+    await backend.deleteResource({ context: context(), id, expectedVersions });
     return { status: 204 };
   },
 });
+
+/** Returns a resource for a response with one object. */
+function oneResourceOf(resource: Resource, withInputType = false): OneObject {
+  return { json: resourceJson(resource, withInputType), version: resource.version };
+}
 
 export const resourceEndpoints = [createResource, getResource, listResources, updateResource, deleteResource];

@@ -1,15 +1,7 @@
 import { metadataLimits, metadataProblems, resourceNameLength } from '@rms/base/value-rules';
-import { InputType, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
+import { listOf } from '../list.ts';
 import { text, withoutNul } from '../text-schemas.ts';
-
-export const statusMessages = {
-  active: ResourceStatus.ACTIVE,
-  inactive: ResourceStatus.INACTIVE,
-  archived: ResourceStatus.ARCHIVED,
-} as const;
-
-export const inputTypeMessages = { standard: InputType.STANDARD, advanced: InputType.ADVANCED } as const;
 
 const name = text(1, resourceNameLength).describe('Human-readable name. Its length is counted in Unicode code points.');
 export const status = z.enum(['active', 'inactive', 'archived']).describe('New resources are `active`.');
@@ -64,3 +56,13 @@ export const resource = z
   .meta({ id: 'Resource' });
 
 export const oneResource = z.strictObject({ data: resource });
+export const resourceList = listOf(resource).meta({ id: 'ResourceList' });
+
+/** The primary object of a workspace. */
+export type Resource = z.infer<typeof resource>;
+
+/** A resource as pages ask for it. */
+export interface FullResource extends Resource {
+  /** `type` of the create request; null if it had none. */
+  readonly input_type: z.infer<typeof createResourceBody>['type'] | null;
+}

@@ -1,46 +1,74 @@
-import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
-import { type RateLimit, type RetryPolicy, type Webhook, WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import type { OneObject } from '../single-object.ts';
+import { X509Certificate } from 'node:crypto';
+import type { HealthWindow as HealthWindowMessage, WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import {
+  type Webhook as Message,
+  type RateLimit,
+  type RetryPolicy,
+  WebhookStatus,
+} from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import { enumNames } from '@rms/rpc/enum-names';
+import { delayReasons } from '../delivery/status.ts';
 import { toDuration } from '../time-schemas.ts';
-import { fromDuration, timeOf } from '../times.ts';
+import { fromDuration, presentTimeOf, timeOf } from '../times.ts';
 import {
   defaultMaxConcurrency,
+  type FullWebhook,
+  type HealthWindow,
   type RateLimitChange,
   type RateLimitDocument,
   type RetryPolicyDocument,
+  type RotatedSecret,
+  type Webhook,
 } from './schema.ts';
 
+export const webhookStatuses = enumNames(WebhookStatus);
+
 /**
- * Returns the API representation of a webhook. Only the response to its creation contains the secret.
+ * Returns the API representation of a webhook, without its secret.
  * @param health undefined: no delivery has been attempted yet
  */
-export function webhookJson(webhook: Webhook, health: WebhookHealth | undefined, secret?: string): string {
-  if (!webhook.createTime) throw new Error(`webhook ${webhook.id} has no creation time`);
-  return JSON.stringify({
+export function webhookDocument(webhook: Message | undefined, health?: WebhookHealth): Webhook {
+  if (!webhook) throw new Error('the webhooks service returned no webhook');
+  const status = webhookStatuses.toName(webhook.status) ?? 'active';
+  return {
     id: webhook.id,
     url: webhook.url,
-    events: webhook.events,
-    status: webhook.status === WebhookStatus.DISABLED ? 'disabled' : 'active',
-    disabled_reason: webhook.disableReason || null,
+    events: webhook.events as Webhook['events'],
+    status,
+    disabled_reason: (webhook.disableReason as Webhook['disabled_reason']) || null,
     description: webhook.description,
     ordered: webhook.ordered,
     retry_policy: policyDocument(webhook.retryPolicy),
     rate_limit: rateLimitDocument(webhook.rateLimit),
-    health: healthDocument(webhook, health),
-    secret,
-    created_at: timeOf(webhook.createTime),
-  });
+    health: healthDocument(status, health),
+    client_certificate: certificateDocument(webhook.clientCertificate),
+    previous_secret_expires_at: timeOf(webhook.previousSecretExpireTime),
+    created_at: presentTimeOf(webhook.createTime),
+    updated_at: presentTimeOf(webhook.updateTime ?? webhook.createTime),
+  };
 }
 
-/** Returns a webhook for a response with one object. `secret` is empty unless the response shows it. */
-export function oneWebhookOf(webhook: Webhook | undefined, health?: WebhookHealth, secret = ''): OneObject {
-  if (!webhook) throw new Error('the webhooks service returned no webhook');
-  const stableJson = webhookJson(webhook, health);
+/** Returns a webhook with its full health. */
+export function fullWebhookDocument(webhook: Message | undefined, health?: WebhookHealth): FullWebhook {
+  const document = webhookDocument(webhook, health);
+  const [hour, day] = (health?.windows ?? []).map(windowDocument);
   return {
-    json: secret === '' ? stableJson : webhookJson(webhook, health, secret),
-    stableJson,
-    version: webhook.version,
+    ...document,
+    health: {
+      ...document.health,
+      delay_reason: health ? (delayReasons.toName(health.delayReason) ?? null) : null,
+      failing_since: timeOf(health?.failingSince),
+      paused_since: timeOf(health?.openCircuit?.openTime),
+      last_hour: hour ?? null,
+      last_day: day ?? null,
+    },
   };
+}
+
+/** Returns the result of a rotation. `secret` is empty in a stored response to another caller. */
+export function rotatedSecretDocument(webhook: Message | undefined, secret: string): RotatedSecret {
+  const { id, previous_secret_expires_at } = webhookDocument(webhook);
+  return { id, ...(secret === '' ? {} : { secret }), previous_secret_expires_at };
 }
 
 /** Converts a retry policy of a request to rms.webhooks.v1.RetryPolicy. */
@@ -79,20 +107,52 @@ function rateLimitDocument(limit: RateLimit | undefined): RateLimitDocument {
   };
 }
 
-function healthDocument({ status }: Webhook, health: WebhookHealth | undefined) {
-  const [hour] = health?.windows ?? [];
-  const attempts = hour ? Number(hour.delivered + hour.retried + hour.failed) : 0;
+function certificateDocument(pem: string): Webhook['client_certificate'] {
+  if (pem === '') return null;
+  const { subject, fingerprint256, validTo } = new X509Certificate(pem);
+  return {
+    subject: subject.replaceAll('\n', ', '),
+    fingerprint_sha256: fingerprint256,
+    expires_at: new Date(validTo).toISOString(),
+  };
+}
+
+function healthDocument(status: Webhook['status'], health: WebhookHealth | undefined): Webhook['health'] {
+  const [hour] = (health?.windows ?? []).map(windowDocument);
   return {
     state: stateOf(status, health),
-    success_rate_1h: hour && attempts > 0 ? Number(hour.delivered) / attempts : null,
+    success_rate_1h: hour?.attempts ? hour.delivered / hour.attempts : null,
     pending: health?.unfinished ?? 0,
     oldest_pending_at: timeOf(health?.oldestPendingTime),
     next_attempt_at: timeOf(health?.nextAttemptTime),
   };
 }
 
-function stateOf(status: WebhookStatus, health: WebhookHealth | undefined) {
-  if (status === WebhookStatus.DISABLED) return 'disabled';
+function windowDocument({
+  startTime,
+  delivered,
+  retried,
+  failed,
+  ended,
+  canceled,
+  ...window
+}: HealthWindowMessage): HealthWindow {
+  const attempts = Number(delivered + retried + failed);
+  return {
+    since: presentTimeOf(startTime),
+    attempts,
+    delivered: Number(delivered),
+    retried: Number(retried),
+    failed: Number(failed + ended),
+    canceled: Number(canceled),
+    p50_ms: attempts === 0 ? null : window.p50Ms,
+    p95_ms: attempts === 0 ? null : window.p95Ms,
+    errors: window.errors.map((one) => ({ class: one.class, count: Number(one.count) })),
+  };
+}
+
+function stateOf(status: Webhook['status'], health: WebhookHealth | undefined): Webhook['health']['state'] {
+  if (status === 'disabled') return 'disabled';
   if (health?.openCircuit) return 'paused';
   return health?.failingSince ? 'failing' : 'healthy';
 }

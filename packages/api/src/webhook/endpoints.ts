@@ -1,24 +1,29 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { CallOptions } from '@rms/rpc';
 import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
-import { listOf, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
-import { seconds, shownTime, toDuration } from '../time-schemas.ts';
-import { timeOf } from '../times.ts';
-import { oneWebhookOf, toRateLimitMessage, toRetryPolicyMessage, webhookJson } from './document.ts';
+import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { checkId, type OneObject, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
+import { seconds, toDuration } from '../time-schemas.ts';
+import {
+  fullWebhookDocument,
+  rotatedSecretDocument,
+  toRateLimitMessage,
+  toRetryPolicyMessage,
+  webhookDocument,
+  webhookStatuses,
+} from './document.ts';
 import {
   createWebhookBody,
-  newSecret,
   oneNewWebhook,
+  oneRotatedSecret,
   oneWebhook,
   updateWebhookBody,
-  webhook,
-  webhookId,
-  webhookStatusMessages,
+  webhookList,
 } from './schema.ts';
 
 export const createWebhook = defineEndpoint({
@@ -57,7 +62,10 @@ export const createWebhook = defineEndpoint({
   },
 });
 
-export const getWebhook = defineEndpoint({
+/** Pages show more of the health than the API, in which it would change the ETag as time passes. */
+const fullHealth = { health: z.literal('full').optional() };
+
+const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
   method: 'get',
   path: '/v1/webhooks/{id}',
   operationId: 'getWebhook',
@@ -65,9 +73,10 @@ export const getWebhook = defineEndpoint({
   tag: 'Webhooks',
   permission: 'webhooks:read',
   conditional: true,
+  queryOfUsers: z.strictObject(fullHealth),
   success: { status: 200, description: 'The webhook, without its secret.', schema: oneWebhook },
   async handle(call) {
-    const { context, id, tenant, backend, signal } = call;
+    const { context, id, query, tenant, backend, signal } = call;
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const options = { context: context(), signal: signal() };
@@ -75,11 +84,14 @@ export const getWebhook = defineEndpoint({
       backend.webhooks.getWebhook({ workspaceId, environment, id }, options),
       readHealth(call, [id], options),
     ]);
-    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
+    const json = JSON.stringify(documentFor(query)(webhook, healths.get(id)));
+    return oneResponse(200, { json, version: webhook?.version ?? 0n });
   },
 });
 
-export const listWebhooks = defineEndpoint({
+const listQueryOfUsers = z.strictObject({ ...pageQuery, ...fullHealth });
+
+const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/webhooks',
   operationId: 'listWebhooks',
@@ -88,7 +100,8 @@ export const listWebhooks = defineEndpoint({
   tag: 'Webhooks',
   permission: 'webhooks:read',
   query: z.strictObject(pageQuery),
-  success: { status: 200, description: 'A page of webhooks.', schema: listOf(webhook).meta({ id: 'WebhookList' }) },
+  queryOfUsers: listQueryOfUsers,
+  success: { status: 200, description: 'A page of webhooks.', schema: webhookList },
   async handle(call) {
     const { context, query, tenant, backend, url, signal } = call;
     const { workspaceId, environment } = tenant;
@@ -102,12 +115,13 @@ export const listWebhooks = defineEndpoint({
       page.webhooks.map(({ id }) => id),
       options,
     );
-    const items = page.webhooks.map((item) => webhookJson(item, healths.get(item.id)));
+    const toDocument = documentFor(query);
+    const items = page.webhooks.map((webhook) => JSON.stringify(toDocument(webhook, healths.get(webhook.id))));
     return listResponse(items, page, url(), query);
   },
 });
 
-export const updateWebhook = defineEndpoint({
+const updateWebhook = defineEndpoint({
   method: 'patch',
   path: '/v1/webhooks/{id}',
   operationId: 'updateWebhook',
@@ -131,7 +145,7 @@ export const updateWebhook = defineEndpoint({
         expectedVersions,
         ...(url === undefined ? {} : { url }),
         ...(events === undefined ? {} : { events: { types: events } }),
-        ...(status === undefined ? {} : { status: webhookStatusMessages[status] }),
+        ...(status === undefined ? {} : { status: webhookStatuses.toValue(status) }),
         ...(description === undefined ? {} : { description }),
         ...(ordered === undefined ? {} : { ordered }),
         ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
@@ -144,7 +158,7 @@ export const updateWebhook = defineEndpoint({
   },
 });
 
-export const deleteWebhook = defineEndpoint({
+const deleteWebhook = defineEndpoint({
   method: 'delete',
   path: '/v1/webhooks/{id}',
   operationId: 'deleteWebhook',
@@ -165,7 +179,7 @@ export const deleteWebhook = defineEndpoint({
 const defaultOverlapSeconds = 86_400;
 const maxOverlapSeconds = 7 * 86_400;
 
-export const rotateSecret = defineEndpoint({
+const rotateSecret = defineEndpoint({
   method: 'post',
   path: '/v1/webhooks/{id}/rotate_secret',
   operationId: 'rotateWebhookSecret',
@@ -186,19 +200,7 @@ export const rotateSecret = defineEndpoint({
         .meta({ override: { default: defaultOverlapSeconds } }),
     })
     .meta({ id: 'RotateWebhookSecret', example: { overlap: 3_600 } }),
-  success: {
-    status: 200,
-    description: 'The new secret.',
-    schema: z.strictObject({
-      data: z
-        .strictObject({
-          id: webhookId,
-          secret: newSecret,
-          previous_secret_expires_at: shownTime.nullable().describe('Null without an overlap.'),
-        })
-        .meta({ id: 'RotatedWebhookSecret' }),
-    }),
-  },
+  success: { status: 200, description: 'The new secret.', schema: oneRotatedSecret },
   async handle({ context, id, body, tenant, idempotencyKey, backend }) {
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
@@ -206,16 +208,15 @@ export const rotateSecret = defineEndpoint({
       { workspaceId, environment, id, overlap: toDuration(body.overlap ?? defaultOverlapSeconds), idempotencyKey },
       { context: context() },
     );
-    const previous = timeOf(webhook?.previousSecretExpireTime);
-    const json = JSON.stringify({ id, secret: secret || undefined, previous_secret_expires_at: previous });
-    return { status: 200, json: oneJson(json), headers: replayedHeader(replayed) };
+    const json = oneJson(JSON.stringify(rotatedSecretDocument(webhook, secret)));
+    return { status: 200, json, headers: replayedHeader(replayed) };
   },
 });
 
 /** Longer than the 10 seconds within which an endpoint must respond. */
 const timeoutMs = 15_000;
 
-export const testWebhook = defineEndpoint({
+const testWebhook = defineEndpoint({
   method: 'post',
   path: '/v1/webhooks/{id}/test',
   operationId: 'testWebhook',
@@ -256,8 +257,12 @@ export const testWebhook = defineEndpoint({
   },
 });
 
+function documentFor(query: { readonly health?: 'full' | undefined } | undefined) {
+  return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
+}
+
 /** Returns the health of webhooks by webhook ID. Deleted webhooks have no entry. */
-export async function readHealth(
+async function readHealth(
   { backend, tenant }: Pick<Call<unknown, unknown>, 'backend' | 'tenant'>,
   ids: readonly string[],
   options: CallOptions,
@@ -269,6 +274,14 @@ export async function readHealth(
     options,
   );
   return new Map(healths.map((health) => [health.webhookId, health]));
+}
+
+/** Returns a webhook for a response with one object. `secret` is empty unless the response shows it. */
+function oneWebhookOf(webhook: Webhook | undefined, health?: WebhookHealth, secret = ''): OneObject {
+  const document = webhookDocument(webhook, health);
+  const stableJson = JSON.stringify(document);
+  const json = secret === '' ? stableJson : JSON.stringify({ ...document, secret });
+  return { json, stableJson, version: webhook?.version ?? 0n };
 }
 
 export const webhookEndpoints = [

@@ -1,11 +1,9 @@
 import { eventTypes } from '@rms/base/webhook-events';
-import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { z } from 'zod';
-
+import type { Delivery } from '../delivery/schema.ts';
+import { listOf } from '../list.ts';
 import { text } from '../text-schemas.ts';
 import { seconds, shownTime } from '../time-schemas.ts';
-
-export const webhookStatusMessages = { active: WebhookStatus.ACTIVE, disabled: WebhookStatus.DISABLED } as const;
 
 /** URL of a webhook in a request. The webhooks service checks it; {@link webhookUrlShape} documents the rules. */
 export const webhookUrl = text(1, 2_048);
@@ -137,10 +135,10 @@ export const updateWebhookBody = z
 /** Without a pattern: URLs that were stored with WEBHOOK_ALLOW_HTTP may use http. */
 const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 
-export const webhookId = z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
+const webhookId = z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
 
 /** Absent in a stored response to another API key. */
-export const newSecret = z
+const newSecret = z
   .string()
   .meta({
     pattern: '^whsec_',
@@ -170,6 +168,36 @@ const health = z
   })
   .meta({ id: 'WebhookHealth' });
 
+/** Health with what only pages and `rms` show. It changes as time passes. */
+interface FullHealth extends z.infer<typeof health> {
+  /** Why due deliveries wait until `next_attempt_at`. Null: none does. */
+  readonly delay_reason: Delivery['delay_reason'];
+  /** Null if the last delivery succeeded, or there was none. */
+  readonly failing_since: string | null;
+  /** Time at which the circuit has opened. Null: it is closed. */
+  readonly paused_since: string | null;
+  readonly last_hour: HealthWindow | null;
+  readonly last_day: HealthWindow | null;
+}
+
+/** Counts of attempts and ended deliveries in a time window. */
+export interface HealthWindow {
+  readonly since: string;
+  readonly attempts: number;
+  /** Deliveries, each by a successful attempt. */
+  readonly delivered: number;
+  /** Failed attempts after which others follow. */
+  readonly retried: number;
+  /** Deliveries, with a last attempt or without, for example because the webhook was disabled. */
+  readonly failed: number;
+  readonly canceled: number;
+  /** Null without an attempt. */
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  /** Most frequent first. */
+  readonly errors: readonly { readonly class: string; readonly count: number }[];
+}
+
 const fields = {
   id: webhookId,
   url: shownUrl,
@@ -184,12 +212,44 @@ const fields = {
   retry_policy: retryPolicy,
   rate_limit: rateLimit,
   health,
+  client_certificate: z
+    .strictObject({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: shownTime })
+    .nullable()
+    .describe('Certificate for mutual TLS with the endpoint. An operator sets it.')
+    .meta({ id: 'WebhookClientCertificate' }),
+  previous_secret_expires_at: shownTime
+    .nullable()
+    .describe('Deliveries are also signed with the previous secret until this time. Null: with one secret.'),
+  created_at: shownTime,
+  updated_at: shownTime,
 };
 
-export const webhook = z.strictObject({ ...fields, created_at: shownTime }).meta({ id: 'Webhook' });
-
+export const webhook = z.strictObject(fields).meta({ id: 'Webhook' });
+export const webhookList = listOf(webhook).meta({ id: 'WebhookList' });
 export const oneWebhook = z.strictObject({ data: webhook });
 
-export const oneNewWebhook = z.strictObject({
-  data: z.strictObject({ ...fields, secret: newSecret, created_at: shownTime }).meta({ id: 'CreatedWebhook' }),
-});
+const newWebhook = z.strictObject({ ...fields, secret: newSecret }).meta({ id: 'CreatedWebhook' });
+export const oneNewWebhook = z.strictObject({ data: newWebhook });
+
+const rotatedSecret = z
+  .strictObject({
+    id: webhookId,
+    secret: newSecret,
+    previous_secret_expires_at: shownTime.nullable().describe('Null without an overlap.'),
+  })
+  .meta({ id: 'RotatedWebhookSecret' });
+export const oneRotatedSecret = z.strictObject({ data: rotatedSecret });
+
+/** A webhook, without its secret. */
+export type Webhook = z.infer<typeof webhook>;
+
+/** A new webhook with its secret; without it in a stored response to another caller. */
+export type NewWebhook = z.infer<typeof newWebhook>;
+
+/** The secret that replaced another one. */
+export type RotatedSecret = z.infer<typeof rotatedSecret>;
+
+/** A webhook with its full health. */
+export interface FullWebhook extends Webhook {
+  readonly health: FullHealth;
+}

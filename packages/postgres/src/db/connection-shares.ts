@@ -47,11 +47,7 @@ export class ConnectionShares {
   }
 }
 
-<<<<<<< HEAD:packages/postgres/src/db/share-connections.ts
 /** Waits for one of the share's connections. Rejects when the call ends, and after `waitMs`. */
-=======
-/** Waits until a connection of the share is handed over. */
->>>>>>> h-fair:packages/postgres/src/db/connection-shares.ts
 function untilFree({ waiting }: Share, call: CallScope, waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

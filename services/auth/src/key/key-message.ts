@@ -3,6 +3,7 @@ import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { type KeyGrant, keyPermissions } from '@rms/base/roles';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
+import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
 import { fromKeyGrantMessage, type KeyGrantMessage, toKeyGrantMessage } from '@rms/rpc';
 import { readCreatorNames } from './creator-queries.ts';
 import type { StoredKey } from './key.ts';
@@ -10,14 +11,14 @@ import { type KeyRefusal, readRefusals } from './refusal-queries.ts';
 import { type KeyUse, readUses } from './use-queries.ts';
 
 /** What clients of a key have done, and the name of its creator. */
-export interface KeyActivity {
+interface KeyActivity {
   readonly uses?: readonly KeyUse[] | undefined;
   readonly refusal?: KeyRefusal | undefined;
   readonly creatorName?: string | undefined;
 }
 
-/** Returns a function that returns the activity of any of these keys. */
-export async function readActivity(
+/** Returns a function that returns the activity of one of these keys. */
+async function readActivity(
   db: Queryable,
   keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],
 ): Promise<(key: Pick<StoredKey, 'id' | 'createdBy'>) => KeyActivity> {
@@ -25,6 +26,19 @@ export async function readActivity(
   const refusals = await readRefusals(db, keys);
   const names = await readCreatorNames(db, keys);
   return ({ id, createdBy }) => ({ uses: uses.get(id), refusal: refusals.get(id), creatorName: names.get(createdBy) });
+}
+
+/** Converts stored keys to rms.auth.v1.Key, with their activity. */
+export async function toKeyMessages(db: Queryable, keys: readonly StoredKey[]) {
+  const activityOf = await readActivity(db, keys);
+  return keys.map((key) => toKeyMessage(key, activityOf(key)));
+}
+
+/** Returns a new key with the name of its creator. A stored response does not contain it, because it can change. */
+export async function withCreatorName(db: Queryable, key: Key | undefined): Promise<Key | undefined> {
+  if (!key) return undefined;
+  const names = await readCreatorNames(db, [key]);
+  return { ...key, creatorName: names.get(key.createdBy) ?? '' };
 }
 
 /** Converts a stored key to rms.auth.v1.Key. */

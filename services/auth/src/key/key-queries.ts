@@ -89,9 +89,9 @@ export async function countValidKeys(tx: Queryable, workspaceId: string, most: n
 /** Condition of each status; see KeyStatus in keys_service.proto. */
 export const hasStatus: Readonly<Record<KeyStatus, string>> = {
   active: `rolled_at is null and ${isValid}`,
-  expired: 'revoked_at is null and rolled_at is null and expires_at <= now()',
+  expired: 'revoked_at is null and expires_at <= now()',
   revoked: 'revoked_at is not null',
-  rolled: 'revoked_at is null and rolled_at is not null',
+  rolled: 'revoked_at is null and rolled_at is not null and coalesce(expires_at > now(), true)',
 };
 
 /** Maximum number of keys that a filtered list reads. A workspace can have any number of keys that are no longer valid. */

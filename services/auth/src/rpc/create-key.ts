@@ -7,12 +7,13 @@ import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
-import { checkedGrantOf, toKeyMessage } from '../key/key-message.ts';
+import { checkedGrantOf, toKeyMessage, withCreatorName } from '../key/key-message.ts';
 import { insertKey, lockKeys } from '../key/key-queries.ts';
 import { optional } from '../plan/plan-message.ts';
 import type { HandlerParts } from './handler.ts';
 
 export function createKey({
+  pool,
   time,
   idempotency,
   throttle,
@@ -52,6 +53,6 @@ export function createKey({
     const { key, keyValue, createdBy } = response;
     if (!replayed) log.info({ workspace_id: workspaceId, environment, key_id: key?.id, ...grant }, 'key created');
     // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
-    return { key, keyValue: createdBy === actor ? keyValue : '', replayed };
+    return { key: await withCreatorName(pool, key), keyValue: createdBy === actor ? keyValue : '', replayed };
   };
 }

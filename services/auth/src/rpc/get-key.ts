@@ -3,7 +3,7 @@ import type { Queryable } from '@rms/postgres/db';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { StoredKey } from '../key/key.ts';
-import { readActivity, toKeyMessage } from '../key/key-message.ts';
+import { toKeyMessages } from '../key/key-message.ts';
 import { columns, type KeyRow, toKey } from '../key/key-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
@@ -11,8 +11,8 @@ import type { HandlerParts } from './handler.ts';
 export function getKey({ pool }: HandlerParts): Handlers<typeof KeysService>['getKey'] {
   return async ({ workspaceId, id, environment }) => {
     const key = found(await findKey(pool, workspaceId, id, toEnvironments(environment)), 'key', id);
-    const activityOf = await readActivity(pool, [key]);
-    return { key: toKeyMessage(key, activityOf(key)) };
+    const [message] = await toKeyMessages(pool, [key]);
+    return { key: message };
   };
 }
 

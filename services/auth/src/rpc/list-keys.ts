@@ -3,7 +3,7 @@ import { cutPage, inTransaction, type Queryable, readPageToken, tokensOf } from 
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
 import type { KeyStatus, StoredKey } from '../key/key.ts';
-import { readActivity, toKeyMessage } from '../key/key-message.ts';
+import { toKeyMessages } from '../key/key-message.ts';
 import { columns, hasStatus, isValid, type KeyPage, type KeyRow, maxKeysRead, toKey } from '../key/key-queries.ts';
 import { invalid } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
@@ -32,9 +32,8 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
       await tx.query('set transaction isolation level repeatable read, read only');
       const { keys, lastRead } = await listKeysOf(tx, page);
       const cut = cutPage(keys, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
-      const activityOf = await readActivity(tx, cut.items);
       return {
-        keys: cut.items.map((key) => toKeyMessage(key, activityOf(key))),
+        keys: await toKeyMessages(tx, cut.items),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         page: cut.page,
         pageSize,

@@ -9,7 +9,7 @@ import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
-import { toKeyMessage } from '../key/key-message.ts';
+import { toKeyMessage, withCreatorName } from '../key/key-message.ts';
 import { columns, insertKey, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
@@ -74,7 +74,7 @@ export function rollKey({
       log.info(fields, 'key rolled');
     }
     // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
-    return { key, oldKey, keyValue: createdBy === actor ? keyValue : '', replayed };
+    return { key: await withCreatorName(pool, key), oldKey, keyValue: createdBy === actor ? keyValue : '', replayed };
   };
 }
 

@@ -6,7 +6,7 @@ import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_
 import type { Handlers } from '@rms/rpc';
 import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
-import { readActivity, toKeyMessage } from '../key/key-message.ts';
+import { toKeyMessages } from '../key/key-message.ts';
 import { columns, type KeyRef, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
@@ -31,8 +31,8 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
     });
     await markers.hold([markerOf(updated)]);
     log.info({ workspace_id: workspaceId, key_id: id }, 'key updated');
-    const activityOf = await readActivity(pool, [updated]);
-    return { key: toKeyMessage(updated, activityOf(updated)) };
+    const [key] = await toKeyMessages(pool, [updated]);
+    return { key };
   };
 }
 

@@ -1,6 +1,7 @@
 import { toJson } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { KeySchema } from '@rms/proto/rms/auth/v1/key_pb';
+import { KeyStatus } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { perSuite } from '@rms/testkit';
 import { startAuth } from '../support.ts';
@@ -33,6 +34,24 @@ describe('ListKeys', () => {
       [revoked.id, true, false, ''],
       [id, false, true, key?.id],
     ]);
+  });
+
+  test('the status is the first that applies of revoked, expired and rolled', async () => {
+    const workspaceId = await auth.newWorkspace();
+    await auth.database.pool.query(
+      `insert into auth.keys (workspace_id, environment, id, hash, hint, name, scope, revoked_at, expires_at, rolled_at)
+       select $1, 'live', 'key_' || lpad(n::text, 26, '0'), sha256(($1 || n)::bytea), '', n::text, 'read',
+              case when n & 1 > 0 then now() end, now() + case when n & 2 > 0 then interval '-1 hour' else '1 hour' end,
+              case when n & 4 > 0 then now() end
+         from generate_series(0, 7) as n`,
+      [workspaceId],
+    );
+    const named = async (status: KeyStatus) =>
+      (await auth.keys.listKeys({ workspaceId, status })).keys.map(({ name }) => Number(name)).sort();
+    expect(await named(KeyStatus.REVOKED)).toEqual([1, 3, 5, 7]);
+    expect(await named(KeyStatus.EXPIRED)).toEqual([2, 6]);
+    expect(await named(KeyStatus.ROLLED)).toEqual([4]);
+    expect(await named(KeyStatus.ACTIVE)).toEqual([0]);
   });
 
   test('pages have no gaps, for both environments together and for one', async () => {

@@ -1,14 +1,7 @@
-/** Effective limits and rules, which the pages show. 0: no limit. */
-export interface LimitsDocument {
-  /** null: the installation's limits. */
-  readonly plan: string | null;
-  /** Maximum rate limit of a key. */
-  readonly rate_limit_requests: number;
-  /** Rate limit that all keys of an environment share. */
-  readonly workspace_rate_limit_requests: number;
-  readonly rate_limit_window_seconds: number;
-  /** Requests of the workspace per environment and calendar month (UTC). */
-  readonly monthly_quota: number;
+import type { Workspace } from '@rms/api';
+
+/** Effective limits of the API and rules, which the pages show. 0: no limit. */
+export interface LimitsDocument extends Pick<Workspace, 'plan' | 'limits'> {
   /** Maximum number of valid keys. */
   readonly max_keys: number;
   /** Maximum number of webhooks in both environments together. */

@@ -1,41 +1,28 @@
-import { type Delivery, deliveryStatuses } from '@rms/api';
+import { type Delivery, deliveryStatuses, type Event, eventDocument } from '@rms/api';
 import type { EventOfResource } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { timeOf } from './text.ts';
 
-/** Event of a resource, with its deliveries. */
-export interface ResourceEventDocument {
-  readonly id: string;
-  readonly type: string;
+/** An event of the API, with its cause and its deliveries. */
+export interface ResourceEventDocument extends Omit<Event, 'created_at'> {
+  readonly created_at: string | null;
   /** Version of the resource after the change. */
   readonly version: number;
-  /** Position in the event feed, as used by `GET /v1/events?after=`. */
-  readonly sequence: number;
   readonly request_id: string;
   /** "key:key_…" or "user:usr_…"; null if it is unknown. */
   readonly actor: string | null;
-  readonly created_at: string | null;
-  /** Event JSON as delivered. null if it was erased. */
-  readonly body: string | null;
-  readonly deliveries: readonly {
-    readonly id: string;
-    readonly webhook_id: string;
-    readonly status: Delivery['status'];
-    readonly attempt_count: number;
-    readonly last_attempt: { readonly status: number | null; readonly error: string | null } | null;
-  }[];
+  readonly deliveries: readonly (Pick<Delivery, 'id' | 'webhook_id' | 'status' | 'attempt_count'> & {
+    readonly last_attempt: Pick<NonNullable<Delivery['last_attempt']>, 'status' | 'error'> | null;
+  })[];
   readonly has_more_deliveries: boolean;
 }
 
 export function resourceEventDocument(event: EventOfResource): ResourceEventDocument {
   return {
-    id: event.id,
-    type: event.type,
+    ...eventDocument(event),
+    created_at: timeOf(event.createTime),
     version: Number(event.sequence),
-    sequence: Number(event.position),
     request_id: event.requestId,
     actor: event.actor || null,
-    created_at: timeOf(event.createTime),
-    body: event.body.length > 0 ? Buffer.from(event.body).toString('utf8') : null,
     deliveries: event.deliveries.map((delivery) => ({
       id: delivery.id,
       webhook_id: delivery.webhookId,

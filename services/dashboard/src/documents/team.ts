@@ -1,5 +1,4 @@
 import type { Role } from '@rms/base/roles';
-import type { Environment } from '@rms/base/tenant';
 import type { Invitation } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { roleOf } from '../checks/tenant.ts';
@@ -15,14 +14,6 @@ export interface MemberDocument {
   readonly has_second_factor: boolean;
   /** Disabled users cannot sign in. */
   readonly disabled: boolean;
-}
-
-/** Valid key that a member created. */
-export interface MemberKeyDocument {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly environment: Environment;
 }
 
 export interface InvitationDocument {

@@ -1,35 +1,27 @@
-import { deliveryEndpoints, replayEndpoints, requestEndpoints, testWebhook } from '@rms/api';
+import {
+  deliveryEndpoints,
+  keyEndpoints,
+  replayEndpoints,
+  requestEndpoints,
+  resourceEndpoints,
+  webhookEndpoints,
+} from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
 import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
-import { createKey } from './create-key.ts';
-import { createResource } from './create-resource.ts';
-import { createWebhook } from './create-webhook.ts';
 import { deleteAccount } from './delete-account.ts';
-import { deleteResource } from './delete-resource.ts';
-import { deleteWebhook } from './delete-webhook.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
 import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
-import { getKey } from './get-key.ts';
 import { getLimits } from './get-limits.ts';
-import { getResource } from './get-resource.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
-import { getWebhook } from './get-webhook.ts';
-import { getWebhookHealth } from './get-webhook-health.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
-import { listKeys } from './list-keys.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
-import { listResources } from './list-resources.ts';
-import { listWebhooks } from './list-webhooks.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
 import { redeliverSelected } from './redeliver-selected.ts';
-import { revokeKey } from './revoke-key.ts';
-import { rollKey } from './roll-key.ts';
-import { rotateSecret } from './rotate-secret.ts';
 import {
   beginSecondFactor,
   confirmSecondFactor,
@@ -50,10 +42,7 @@ import {
   updateMember,
 } from './team.ts';
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
-import { updateKey } from './update-key.ts';
 import { updateProfile } from './update-profile.ts';
-import { updateResource } from './update-resource.ts';
-import { updateWebhook } from './update-webhook.ts';
 
 /** All endpoints of the API. A fixed path precedes a path with a parameter in the same position. */
 export const endpoints: readonly Endpoint[] = [
@@ -89,33 +78,16 @@ export const endpoints: readonly Endpoint[] = [
   removeSecondFactor,
   acceptInvitation,
 
-  listKeys,
-  createKey,
-  getKey,
-  updateKey,
-  rollKey,
-  revokeKey,
-
-  listWebhooks,
-  createWebhook,
-  getWebhook,
-  getWebhookHealth,
-  updateWebhook,
-  deleteWebhook,
-  rotateSecret,
-  apiEndpoint(testWebhook),
+  ...keyEndpoints.map(apiEndpoint),
+  ...webhookEndpoints.map(apiEndpoint),
 
   redeliverSelected,
   tailDeliveries,
   ...deliveryEndpoints.map(apiEndpoint),
   ...replayEndpoints.map(apiEndpoint),
 
-  listResources,
-  createResource,
-  getResource,
+  ...resourceEndpoints.map(apiEndpoint),
   listResourceEvents,
-  updateResource,
-  deleteResource,
 
   listMembers,
   listMemberKeys,

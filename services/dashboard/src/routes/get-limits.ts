@@ -1,10 +1,9 @@
+import { limitsDocument } from '@rms/api';
+import { limitsOf } from '../checks/limits.ts';
 import type { LimitsDocument } from '../documents/limits.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/**
- * Returns the effective limits and rules of the workspace: the limits of its plan. Where the plan sets none, the limits of the
- * installation apply.
- */
+/** Returns the effective limits and rules of the workspace. */
 export const getLimits = tenantEndpoint({
   access: 'workspace:read',
   method: 'get',
@@ -14,10 +13,7 @@ export const getLimits = tenantEndpoint({
     const { limits, rules } = config;
     return {
       plan: plan?.name ?? null,
-      rate_limit_requests: Number(plan?.rateLimitRequests ?? limits.rateLimitRequests),
-      workspace_rate_limit_requests: Number(plan?.workspaceRateLimitRequests ?? limits.workspaceRateLimitRequests),
-      rate_limit_window_seconds: Number(plan?.rateLimitWindowSeconds ?? limits.rateLimitWindowSeconds),
-      monthly_quota: Number(plan?.monthlyQuota ?? limits.monthlyQuota),
+      limits: limitsDocument(limitsOf(plan, limits)),
       max_keys: Number(plan?.maxKeys ?? limits.maxKeys),
       max_webhooks: Number(plan?.maxWebhooks ?? limits.maxWebhooks),
       max_members: limits.maxMembers,

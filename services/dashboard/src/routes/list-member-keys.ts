@@ -1,7 +1,6 @@
+import { keyDocument } from '@rms/api';
 import { RmsError } from '@rms/base/errors';
-import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { actorOfUser } from '@rms/rpc';
-import type { MemberKeyDocument } from '../documents/team.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists the valid keys that a member created, in both environments, newest first: at most 100. */
@@ -19,12 +18,6 @@ export const listMemberKeys = tenantEndpoint({
     if (!members.some((member) => member.userId === userId)) {
       throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
     }
-    const data = keys.map(
-      ({ id, name, environment, hint }): MemberKeyDocument => ({
-        ...{ id, name, hint },
-        environment: fromEnvironmentMessage(environment),
-      }),
-    );
-    return { data, more: nextPageToken !== '' };
+    return { data: keys.map(keyDocument), more: nextPageToken !== '' };
   },
 });

@@ -80,7 +80,7 @@ export function AuditPage() {
             rows={data.data}
             keyOf={({ id }) => id}
             columns={[
-              { title: 'Time', cell: (entry) => <Time at={entry.time} /> },
+              { title: 'Time', cell: (entry) => <Time at={entry.created_at} /> },
               { title: 'Action', cell: (entry) => <ActionCell entry={entry} /> },
               { title: 'Target', cell: (entry) => <TargetCell entry={entry} /> },
               { title: 'Changes', cell: (entry) => <ChangesCell entry={entry} /> },

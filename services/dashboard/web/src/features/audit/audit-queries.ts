@@ -1,40 +1,19 @@
-import type { FieldChange } from '@rms/base/audit-change';
+import type { AuditEntry } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { type Tenant, tenantPath, useTenantQuery } from '../../api/tenant.ts';
 
-export interface AuditEntry {
-  readonly id: string;
-  readonly time: string | null;
-  readonly environment: string | null;
-  readonly actor: string;
-  /** Name when the action happened, as `target_name`. */
-  readonly actor_name: string | null;
-  readonly address: string | null;
-  readonly request_id: string | null;
-  readonly action: string;
-  readonly target_id: string;
-  readonly target_name: string | null;
-  /** Whether the target has a page: an existing key, webhook or resource. */
-  readonly target_exists: boolean;
-  /** Array of FieldChange. */
-  readonly changes_json: string;
-  readonly details_json: string;
-}
+/** An entry, and whether its target has a page: an existing key, webhook or resource. */
+export type ListedEntry = AuditEntry & { readonly target_exists: boolean };
 
-/** Filters of the list, with the names and values of the URL's search parameters. */
+/** Filters of the list, as the search parameters of the page. */
 export type AuditFilter = Partial<
   Record<'actor' | 'environment' | 'since' | 'until' | 'target' | 'action' | 'cursor', string>
 >;
 
 interface AuditPage {
-  readonly data: readonly AuditEntry[];
+  readonly data: readonly ListedEntry[];
   readonly next: string | null;
-}
-
-/** Returns an entry's changes. Entries of earlier releases have no changes. */
-export function changesOf({ changes_json: json }: Pick<AuditEntry, 'changes_json'>): readonly FieldChange[] {
-  return JSON.parse(json) as readonly FieldChange[];
 }
 
 const exportLimit = 10_000;
@@ -47,7 +26,7 @@ export async function readForExport(
   const entries: AuditEntry[] = [];
   let cursor: string | null = '';
   while (cursor !== null && entries.length < exportLimit) {
-    const path = tenantPath(tenant, '/audit', { ...filter, cursor, per_page: '1000' });
+    const path = tenantPath(tenant, '/audit_log', { ...searchOf(filter), cursor, per_page: '1000' });
     const page: AuditPage = await call<AuditPage>(path);
     entries.push(...page.data);
     cursor = page.next;
@@ -55,7 +34,11 @@ export async function readForExport(
   return { entries, more: cursor !== null };
 }
 
-/** Queries an audit log page, newest first. */
-export function useAuditEntries(search: AuditFilter): UseQueryResult<AuditPage> {
-  return useTenantQuery('/audit', { search });
+/** Queries a page of the audit log, newest first. */
+export function useAuditEntries(filter: AuditFilter): UseQueryResult<AuditPage> {
+  return useTenantQuery('/audit_log', { search: searchOf(filter) });
+}
+
+function searchOf({ since, until, target, ...others }: AuditFilter) {
+  return { ...others, created_after: since, created_before: until, target_id: target };
 }

@@ -1,8 +1,9 @@
+import type { AuditEntry } from '@rms/api';
 import { changedValueText } from '@rms/base/audit-change';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTenant } from '../../api/tenant.ts';
-import { type AuditEntry, changesOf } from './audit-queries.ts';
+import type { ListedEntry } from './audit-queries.ts';
 
 /** Changes of an entry that are shown without a click. */
 const shownChanges = 5;
@@ -21,20 +22,20 @@ export function ActorCell({ entry, name }: { readonly entry: AuditEntry; readonl
   return (
     <span className="break wide">
       <Named name={entry.actor_name ?? name} id={entry.actor} />
-      {entry.address ? <span className="soft small"> from {entry.address}</span> : null}
+      {entry.client_ip ? <span className="soft small"> from {entry.client_ip}</span> : null}
     </span>
   );
 }
 
 /** Name of the target with its ID, and a link if the target exists. */
-export function TargetCell({ entry }: { readonly entry: AuditEntry }) {
+export function TargetCell({ entry }: { readonly entry: ListedEntry }) {
   const named = <Named name={entry.target_name ?? undefined} id={entry.target_id} />;
   return <span className="break wide">{entry.target_exists ? <ToTarget entry={entry}>{named}</ToTarget> : named}</span>;
 }
 
 /** Changed fields with the value before and after, and further facts on request. */
 export function ChangesCell({ entry }: { readonly entry: AuditEntry }) {
-  const changes = changesOf(entry);
+  const { changes, details } = entry;
   const list = (
     <ul className="changes">
       {changes.map(({ field, before, after }) => (
@@ -54,10 +55,10 @@ export function ChangesCell({ entry }: { readonly entry: AuditEntry }) {
       ) : changes.length > 0 ? (
         list
       ) : null}
-      {entry.details_json === '{}' ? null : (
+      {Object.keys(details).length === 0 ? null : (
         <details>
           <summary>Details</summary>
-          <code className="break">{entry.details_json}</code>
+          <code className="break">{JSON.stringify(details)}</code>
         </details>
       )}
     </>

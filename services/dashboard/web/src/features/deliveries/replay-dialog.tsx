@@ -1,6 +1,5 @@
-import type { Delivery, Replay, ReplayEstimate } from '@rms/api';
+import type { Delivery, Replay, ReplayEstimate, Webhook } from '@rms/api';
 import { useState } from 'react';
-import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { type Change, type One, useTenantChange } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { countText } from '../../ui/count.ts';
@@ -24,7 +23,7 @@ export function ReplayDialog({
   selected,
   onClose,
 }: {
-  readonly webhooks: readonly WebhookDocument[];
+  readonly webhooks: readonly Webhook[];
   /** Webhook that the page is filtered by. */
   readonly selected: string | undefined;
   readonly onClose: () => void;

@@ -1,4 +1,4 @@
-import type { KeyDocument } from '../../../../src/documents/key.ts';
+import type { Key } from '@rms/api';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
@@ -9,7 +9,7 @@ import { ErrorNote } from '../../ui/notes.tsx';
 import { keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 
-export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; readonly onClose: () => void }) {
+export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly onClose: () => void }) {
   const { data: limits } = useLimits();
   const update = useTenantChange(() => {
     onClose();
@@ -25,11 +25,11 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           const text = (name: string) => String(form.get(name) ?? '').trim();
           update.mutate({
             method: 'PATCH',
-            path: `/keys/${key.id}`,
+            path: `/api_keys/${key.id}`,
             body: {
               name: text('name'),
               allowed_ips: linesOf(text('allowed_ips')),
-              rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+              rate_limit: text('rate_limit') === '' ? null : Number(text('rate_limit')),
             },
           });
         }}
@@ -56,8 +56,8 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: KeyDocument; 
           name="rate_limit"
           type="number"
           min={1}
-          defaultValue={key.rate_limit_requests ?? ''}
-          max={limits?.rate_limit_requests || undefined}
+          defaultValue={key.rate_limit ?? ''}
+          max={limits?.limits.requests_per_window ?? undefined}
           hint={keyLimitHint(limits)}
         />
         <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />

@@ -1,7 +1,9 @@
+import type { NewKey } from '@rms/api';
+import { isValidKey } from '@rms/api/rules';
+import { may, permissionsToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { NewKeyDocument } from '../../../../src/documents/key.ts';
-import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { useMay, useRole, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -15,7 +17,7 @@ import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { useKey } from './key-queries.ts';
-import { CreatorName, isValid, KeyStateBadge } from './key-state.tsx';
+import { CreatorName, KeyStatusBadge } from './key-status.tsx';
 import { RollKeyDialog } from './roll-key-dialog.tsx';
 import { ShowKeyDialog } from './show-key-dialog.tsx';
 
@@ -23,11 +25,11 @@ export function KeyPage() {
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
   const mayWrite = useMay('keys:write');
-  const mayCreateAdmin = useMay('keys:admin');
+  const role = useRole();
   const { data: key, error } = useKey(id);
   const { data: limits } = useLimits();
   const [openDialog, setOpenDialog] = useState<'edit' | 'roll' | 'revoke'>();
-  const [created, setCreated] = useState<NewKeyDocument>();
+  const [created, setCreated] = useState<NewKey>();
   const revoke = useTenantChange(() => {
     setOpenDialog(undefined);
     toast('Key revoked. All gateways reject it.');
@@ -51,13 +53,13 @@ export function KeyPage() {
       <PageHeader
         title={visibleName(key)}
         breadcrumbs={breadcrumbs}
-        badge={<KeyStateBadge of={key} />}
+        badge={<KeyStatusBadge of={key} />}
         lead={<code>{key.hint}</code>}
         actions={
-          mayWrite && isValid(key) ? (
+          mayWrite && isValidKey(key) ? (
             <>
               <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-              {key.state === 'active' && (key.scope !== 'admin' || mayCreateAdmin) ? (
+              {key.status === 'active' && permissionsToCreateKey(key).every((permission) => may(role, permission)) ? (
                 <Button onClick={() => setOpenDialog('roll')}>Roll</Button>
               ) : null}
               <Button variant="danger" onClick={() => setOpenDialog('revoke')}>
@@ -67,15 +69,15 @@ export function KeyPage() {
           ) : null
         }
       />
-      {key.state === 'rolled' ? (
+      {key.status === 'rolled' && isValidKey(key) ? (
         <Note tone="warn">
           <p>
-            This key was rolled and works until <Time at={key.ends_at} />. Clients with a recent use below must switch
-            to the new key.
+            This key was rolled and works until <Time at={key.overlap_ends_at} />. Clients with a recent use below must
+            switch to the new key.
           </p>
-          {key.replaced_by ? (
+          {key.rolled_to ? (
             <p>
-              <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...tenant, id: key.replaced_by }}>
+              <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...tenant, id: key.rolled_to }}>
                 View the new key
               </Link>
             </p>
@@ -86,17 +88,17 @@ export function KeyPage() {
         <DescriptionList
           of={[
             ['ID', <CopyableId key="id" id={key.id} />],
-            ['Scope', key.scope],
+            ['Scope', key.scope === 'restricted' ? `restricted: ${key.permissions.join(', ')}` : key.scope],
             ['Created', <Time key="created" at={key.created_at} />],
             ['Created by', <CreatorName key="by" of={key} />],
             ['Expires', <Time key="expires" at={key.expires_at} />],
             ['Allowed IP addresses', key.allowed_ips.length > 0 ? key.allowed_ips.join(', ') : 'any'],
-            ['Requests per window', keyLimitText(key.rate_limit_requests, limits)],
+            ['Requests per window', keyLimitText(key.rate_limit, limits)],
             [
               'Last refused',
               key.last_refusal ? (
                 <span key="refused">
-                  <Time at={key.last_refusal.at} /> <code>{key.last_refusal.code}</code>
+                  <Time at={key.last_refusal.refused_at} /> <code>{key.last_refusal.error_code}</code>
                 </span>
               ) : (
                 'no refused request'
@@ -107,20 +109,23 @@ export function KeyPage() {
         />
       </Card>
       <Card title="Clients" about="Recent clients by IP address and user agent, updated within seconds." flush>
-        {key.uses.length === 0 ? (
+        {key.clients.length === 0 ? (
           <Empty icon="keys" title="No recorded use">
             Send the key with a request: <code>Authorization: Bearer {key.hint}</code>
           </Empty>
         ) : (
           <Table
             label="Clients of this key"
-            rows={key.uses}
-            keyOf={(use) => `${use.address} ${use.user_agent}`}
+            rows={key.clients}
+            keyOf={(client) => `${client.address} ${client.user_agent}`}
             columns={[
-              { title: 'IP address', cell: (use) => <span className="mono">{use.address}</span> },
-              { title: 'User agent', cell: (use) => <span className="break">{use.user_agent || 'unknown'}</span> },
-              { title: 'Requests', number: true, cell: (use) => use.requests.toLocaleString() },
-              { title: 'Last used', cell: (use) => <Time at={use.last_used_at} /> },
+              { title: 'IP address', cell: (client) => <span className="mono">{client.address}</span> },
+              {
+                title: 'User agent',
+                cell: (client) => <span className="break">{client.user_agent || 'unknown'}</span>,
+              },
+              { title: 'Requests', number: true, cell: (client) => client.requests.toLocaleString() },
+              { title: 'Last used', cell: (client) => <Time at={client.last_used_at} /> },
             ]}
           />
         )}
@@ -144,7 +149,7 @@ export function KeyPage() {
           busy={revoke.isPending}
           error={revoke.error}
           onClose={close}
-          onConfirm={() => revoke.mutate({ method: 'POST', path: `/keys/${key.id}/revoke` })}
+          onConfirm={() => revoke.mutate({ method: 'DELETE', path: `/api_keys/${key.id}` })}
         >
           <p>Requests with this key fail immediately. This cannot be undone.</p>
         </Confirm>

@@ -1,25 +1,23 @@
+import type { FullKey, Key } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { KeyDocument } from '../../../../src/documents/key.ts';
-import { useTenantQuery } from '../../api/tenant.ts';
+import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
 
-export interface KeyList {
-  readonly data: readonly KeyDocument[];
-  readonly next: string | null;
-}
+const perPage = '100';
 
-export function useKey(id: string): UseQueryResult<KeyDocument> {
-  return useTenantQuery(`/keys/${id}`);
+export function useKey(id: string): UseQueryResult<FullKey> {
+  return useTenantObject(`/api_keys/${id}`);
 }
 
 /** Queries a page of keys. `show`: "all" includes keys that are no longer valid. */
 export function useKeys(
-  search: { readonly show?: string | undefined; readonly cursor?: string | undefined },
+  { show, cursor }: { readonly show?: string | undefined; readonly cursor?: string | undefined },
   enabled = true,
-): UseQueryResult<KeyList> {
-  return useTenantQuery('/keys', { search, enabled });
+): UseQueryResult<List<Key>> {
+  const search = { valid: show === 'all' ? undefined : 'true', cursor, per_page: perPage };
+  return useTenantQuery('/api_keys', { search, enabled });
 }
 
-/** Queries the most recent keys that have their own rate limit. */
-export function useKeysWithOwnLimit(): UseQueryResult<KeyList> {
-  return useTenantQuery('/keys', { search: { with: 'own_limit' } });
+/** Queries the most recent valid keys that have their own rate limit. */
+export function useKeysWithOwnLimit(): UseQueryResult<List<Key>> {
+  return useTenantQuery('/api_keys', { search: { valid: 'true', own_limit: 'true', per_page: perPage } });
 }

@@ -1,7 +1,7 @@
+import type { NewKey } from '@rms/api';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { NewKeyDocument } from '../../../../src/documents/key.ts';
-import { useMay, useTenant } from '../../api/tenant.ts';
+import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
@@ -9,7 +9,7 @@ import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useKeys } from './key-queries.ts';
-import { CreatorName, expiryOf, KeyLink, KeyStateBadge, lastUseOf } from './key-state.tsx';
+import { CreatorName, expiryOf, KeyLink, KeyStatusBadge } from './key-status.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { ShowKeyDialog } from './show-key-dialog.tsx';
 
@@ -19,7 +19,7 @@ export function KeysPage() {
   const mayWrite = useMay('keys:write');
   const { data, error } = useKeys({ show, cursor });
   const [creating, setCreating] = useState(false);
-  const [created, setCreated] = useState<NewKeyDocument>();
+  const [created, setCreated] = useState<NewKey>();
   const rows = data?.data ?? [];
   const create = mayWrite ? (
     <Button variant="main" onClick={() => setCreating(true)}>
@@ -50,15 +50,15 @@ export function KeysPage() {
               { title: 'Name', cell: (key) => <KeyLink of={key} /> },
               { title: 'Key', cell: (key) => <code>{key.hint}</code> },
               { title: 'Scope', cell: (key) => key.scope },
-              { title: 'Status', cell: (key) => <KeyStateBadge of={key} /> },
+              { title: 'Status', cell: (key) => <KeyStatusBadge of={key} /> },
               { title: 'Created by', cell: (key) => <CreatorName of={key} /> },
-              { title: 'Last used', cell: (key) => <Time at={lastUseOf(key)} /> },
-              { title: 'Last refused', cell: (key) => <Time at={key.last_refusal?.at ?? null} /> },
+              { title: 'Last used', cell: (key) => <Time at={key.last_used_at} /> },
+              { title: 'Last refused', cell: (key) => <Time at={key.last_refusal?.refused_at ?? null} /> },
               { title: 'Expires', cell: (key) => <Time at={expiryOf(key)} /> },
             ]}
           />
         ) : null}
-        {data ? <Pager next={data.next} /> : null}
+        {data ? <Pager next={cursorOf(data.links.next)} /> : null}
         {data ? (
           <div className="table-foot">
             <Link

@@ -1,14 +1,16 @@
-import { leastRoleFor } from '@rms/base/roles';
+import type { Key, NewKey } from '@rms/api';
+import { keyPermissions, leastRoleFor, may, type Permission, permissionsToCreateKey } from '@rms/base/roles';
 import { useState } from 'react';
-import type { NewKeyDocument, ScopeName } from '../../../../src/documents/key.ts';
 import { fieldError } from '../../api/client.ts';
-import { useMay, useTenantChange } from '../../api/tenant.ts';
+import { type One, useRole, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+
+type ScopeName = Key['scope'];
 
 const scopes: readonly (readonly [ScopeName, string])[] = [
   ['read', 'Read resources and the event feed'],
@@ -17,6 +19,7 @@ const scopes: readonly (readonly [ScopeName, string])[] = [
     'admin',
     'Also manage webhooks, deliveries and API keys, and read the workspace, the request log and the audit log with sign-ins and members',
   ],
+  ['restricted', 'Only the permissions that you select'],
 ];
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -33,17 +36,21 @@ export function NewKeyDialog({
   onCreated,
 }: {
   readonly onClose: () => void;
-  readonly onCreated: (created: NewKeyDocument) => void;
+  readonly onCreated: (created: NewKey) => void;
 }) {
   // A repetition must have the same content, so the expiry does not depend on when the button is pressed.
   const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);
   const [scope, setScope] = useState<ScopeName>('read');
-  const create = useTenantChange<NewKeyDocument>(onCreated);
+  const create = useTenantChange<One<NewKey>>(({ data }) => onCreated(data));
   const { data: limits } = useLimits();
-  const mayCreate: Record<ScopeName, boolean> = {
-    read: useMay('keys:write'),
-    write: useMay('keys:write'),
-    admin: useMay('keys:admin'),
+  const role = useRole();
+  /** Returns the hint for a choice, with the role that its permissions require, if the user lacks one. */
+  const choice = (required: readonly Permission[], hint = '') => {
+    const missing = required.find((permission) => !may(role, permission));
+    return {
+      hint: missing ? `${hint ? `${hint}. ` : ''}Requires the role ${leastRoleFor(missing)}.` : hint,
+      disabled: missing !== undefined,
+    };
   };
   return (
     <Dialog title="Create API key" onClose={onClose}>
@@ -56,13 +63,14 @@ export function NewKeyDialog({
           const days = Number(text('days'));
           create.mutate({
             method: 'POST',
-            path: '/keys',
+            path: '/api_keys',
             body: {
               name: text('name'),
               scope,
+              permissions: form.getAll('permissions').map(String),
               expires_at: days > 0 ? new Date(openedAtMs + days * dayMs).toISOString() : null,
               allowed_ips: linesOf(text('allowed_ips')),
-              rate_limit_requests: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+              rate_limit: text('rate_limit') === '' ? null : Number(text('rate_limit')),
             },
           });
         }}
@@ -84,32 +92,42 @@ export function NewKeyDialog({
               name="scope"
               value={value}
               label={value}
-              hint={
-                mayCreate[value]
-                  ? hint
-                  : `${hint}. Requires the role ${leastRoleFor(value === 'admin' ? 'keys:admin' : 'keys:write')}.`
-              }
-              disabled={!mayCreate[value]}
+              {...choice(permissionsToCreateKey({ scope: value, permissions: [] }), hint)}
               checked={scope === value}
               onChange={() => setScope(value)}
             />
           ))}
         </fieldset>
+        {scope === 'restricted' ? (
+          <fieldset className="choices">
+            <legend>Permissions</legend>
+            {keyPermissions.map((permission) => (
+              <Choice
+                key={permission}
+                type="checkbox"
+                name="permissions"
+                value={permission}
+                label={permission}
+                {...choice([permission])}
+              />
+            ))}
+          </fieldset>
+        ) : null}
         <div className="form-grid">
           <SelectField
             label="Expires"
             name="days"
             options={expiryOptions}
-            error={fieldError(create.error, 'expire_time')}
+            error={fieldError(create.error, 'expires_at')}
           />
           <TextField
             label="Requests per window"
             name="rate_limit"
             type="number"
             min={1}
-            max={limits?.rate_limit_requests || undefined}
+            max={limits?.limits.requests_per_window ?? undefined}
             hint={keyLimitHint(limits)}
-            error={fieldError(create.error, 'rate_limit_requests')}
+            error={fieldError(create.error, 'rate_limit')}
           />
         </div>
         <TextArea
@@ -121,7 +139,7 @@ export function NewKeyDialog({
           hint="IP addresses or CIDR ranges, one per line. Leave empty to allow any address."
           error={fieldError(create.error, 'allowed_ips') ?? fieldError(create.error, 'allowed_ips.0')}
         />
-        <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expire_time']} />
+        <ErrorNote error={create.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'expires_at', 'rate_limit']} />
         <DialogFooter onClose={onClose} busy={create.isPending}>
           Create key
         </DialogFooter>

@@ -1,5 +1,5 @@
-import type { KeyDocument, NewKeyDocument } from '../../../../src/documents/key.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import type { Key, NewKey } from '@rms/api';
+import { type One, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { visibleName } from '../../ui/names.ts';
@@ -18,11 +18,11 @@ export function RollKeyDialog({
   onClose,
   onCreated,
 }: {
-  readonly of: KeyDocument;
+  readonly of: Key;
   readonly onClose: () => void;
-  readonly onCreated: (created: NewKeyDocument) => void;
+  readonly onCreated: (created: NewKey) => void;
 }) {
-  const roll = useTenantChange<NewKeyDocument>(onCreated);
+  const roll = useTenantChange<One<NewKey>>(({ data }) => onCreated(data));
   return (
     <Dialog title={`Roll key ${visibleName(key)}`} onClose={onClose}>
       <form
@@ -30,11 +30,11 @@ export function RollKeyDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const overlap = Number(new FormData(event.currentTarget).get('overlap'));
-          roll.mutate({ method: 'POST', path: `/keys/${key.id}/roll`, body: { overlap_seconds: overlap } });
+          roll.mutate({ method: 'POST', path: `/api_keys/${key.id}/roll`, body: { overlap } });
         }}
       >
         <p>
-          Creates a new key with the same name, scope and allowed addresses. The old key stays valid for a while, so
+          Creates a new key with the same name, scope, permissions and allowed addresses. The old key stays valid for a while, so
           that clients can switch. Its page shows which clients still use it.
         </p>
         <SelectField label="Old key expires" name="overlap" options={overlaps} defaultValue="86400" />

@@ -4,7 +4,7 @@ import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
-import { KeyLink } from '../keys/key-state.tsx';
+import { KeyLink } from '../keys/key-status.tsx';
 import { daysText, maximumText, rateText, requestLogText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { Quota } from '../usage/quota.tsx';
@@ -27,14 +27,16 @@ export function LimitsPage() {
         {data ? (
           <DescriptionList
             of={[
-              ['Requests per key', rateText(data.rate_limit_requests, data.rate_limit_window_seconds)],
+              ['Requests per key', rateText(data.limits.requests_per_window, data.limits.window_seconds)],
               [
                 'Requests of all keys',
-                `${rateText(data.workspace_rate_limit_requests, data.rate_limit_window_seconds)}${data.workspace_rate_limit_requests === 0 ? '' : ' and environment'}`,
+                `${rateText(data.limits.workspace_requests_per_window, data.limits.window_seconds)}${data.limits.workspace_requests_per_window === null ? '' : ' and environment'}`,
               ],
               [
                 'Requests per month',
-                data.monthly_quota === 0 ? 'no limit' : `${data.monthly_quota.toLocaleString()} per environment`,
+                data.limits.requests_per_month === null
+                  ? 'no limit'
+                  : `${data.limits.requests_per_month.toLocaleString()} per environment`,
               ],
               ['Month start', 'first day of the month, 00:00 UTC'],
               ['Valid keys', maximumText(data.max_keys)],
@@ -85,12 +87,12 @@ function KeysWithOwnLimits() {
             {
               title: 'Requests',
               number: true,
-              cell: (key) => key.rate_limit_requests?.toLocaleString(),
+              cell: (key) => key.rate_limit?.toLocaleString(),
             },
           ]}
         />
       ) : null}
-      {data?.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
+      {data?.links.next ? <div className="table-foot">The {rows.length} most recent keys are shown.</div> : null}
     </Card>
   );
 }

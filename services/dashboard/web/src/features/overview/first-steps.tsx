@@ -7,7 +7,7 @@ import { CodeBlock } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Card } from '../../ui/page.tsx';
 import { useKeys } from '../keys/key-queries.ts';
-import { KeyLink } from '../keys/key-state.tsx';
+import { KeyLink } from '../keys/key-status.tsx';
 import { firstRequest, keyForSteps, type Progress, shownText } from './steps.ts';
 
 /** Instructions for a new environment. Finished steps are ticked. */

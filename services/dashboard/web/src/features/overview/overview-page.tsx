@@ -23,17 +23,17 @@ export function OverviewPage() {
   const span = spanNames.find((name) => name === requested) ?? 'hour';
   const tenant = useTenant();
   const resources = useResourceTotal(everyMs);
-  const webhooks = useWebhooks({ everyMs });
+  const webhooks = useWebhooks(everyMs);
   const failed = useDeliveries(failing, everyMs);
   const tiles = [
-    ['Resources', '/w/$workspace/$environment/resources', resources.data?.total, 'Browse resources'],
-    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.total, 'Browse webhooks'],
+    ['Resources', '/w/$workspace/$environment/resources', resources.data, 'Browse resources'],
+    ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.meta.total, 'Browse webhooks'],
   ] as const;
   // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
   useUsage(span);
-  const isKnown = Boolean(resources.data && webhooks.data) || Boolean(resources.error ?? webhooks.error);
-  const progress = resources.data &&
-    webhooks.data && { resources: resources.data.total, webhooks: webhooks.data.total };
+  const isKnown = Boolean(resources.isSuccess && webhooks.data) || Boolean(resources.error ?? webhooks.error);
+  const progress = resources.data !== undefined &&
+    webhooks.data && { resources: resources.data, webhooks: webhooks.data.meta.total ?? 0 };
   const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
   return (
     <>
@@ -47,7 +47,7 @@ export function OverviewPage() {
           tiles={tiles.map(([title, to, value, text]) => (
             <div className="card tile" key={title}>
               <p className="soft small">{title}</p>
-              <p className="value">{value === undefined ? '…' : value.toLocaleString()}</p>
+              <p className="value">{value == null ? '…' : value.toLocaleString()}</p>
               <Link to={to} params={tenant} className="small">
                 {text}
               </Link>

@@ -1,4 +1,4 @@
-import type { KeyDocument } from '../../../../src/documents/key.ts';
+import type { Key } from '@rms/api';
 
 /** A workspace with this many resources needs no instructions. */
 const experiencedResources = 10;
@@ -15,12 +15,12 @@ export function needsSteps({ resources, webhooks }: Progress): boolean {
 }
 
 /** Returns the most recent valid key that can create resources, for the first request. */
-export function keyForSteps(keys: readonly KeyDocument[]): KeyDocument | undefined {
-  return keys.find(({ state, scope }) => state === 'active' && scope !== 'read');
+export function keyForSteps(keys: readonly Key[]): Key | undefined {
+  return keys.find(({ status, scope }) => status === 'active' && scope !== 'read');
 }
 
-/** Returns where a key's value was shown, as a clause. */
-export function shownText({ created_by: by }: Pick<KeyDocument, 'created_by'>): string {
+/** Returns where the value of a key was shown, as a clause. */
+export function shownText({ created_by: by }: Pick<Key, 'created_by'>): string {
   return by?.startsWith('operator:')
     ? 'printed once by the command that created it'
     : 'shown once, when it was created';
@@ -30,7 +30,7 @@ export function shownText({ created_by: by }: Pick<KeyDocument, 'created_by'>): 
  * Returns a command that creates a resource.
  * @param key without a key, the command needs the variable KEY
  */
-export function firstRequest(apiUrl: string, key: Pick<KeyDocument, 'hint'> | undefined): string {
+export function firstRequest(apiUrl: string, key: Pick<Key, 'hint'> | undefined): string {
   const value = key ? [`KEY='${key.hint}'  # the value of this key`] : [];
   return [
     ...value,

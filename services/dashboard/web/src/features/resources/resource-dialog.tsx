@@ -1,8 +1,8 @@
+import type { Resource } from '@rms/api';
 import { metadataLimits, resourceNameLength } from '@rms/base/value-rules';
 import { useState } from 'react';
-import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import { fieldError } from '../../api/client.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import { type One, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -15,12 +15,12 @@ export function ResourceDialog({
   onDone,
 }: {
   /** Undefined: create a resource. */
-  readonly of?: ResourceDocument;
+  readonly of?: Resource;
   readonly onClose: () => void;
-  readonly onDone: (resource: ResourceDocument) => void;
+  readonly onDone: (resource: Resource) => void;
 }) {
   const [metadataError, setMetadataError] = useState<string>();
-  const save = useTenantChange<ResourceDocument>(onDone);
+  const save = useTenantChange<One<Resource>>(({ data }) => onDone(data));
   return (
     <Dialog title={resource ? 'Edit resource' : 'Create resource'} onClose={onClose}>
       <form
@@ -36,11 +36,7 @@ export function ResourceDialog({
           save.mutate(
             resource
               ? { method: 'PATCH', path: `/resources/${resource.id}`, body: { name, status: text('status'), metadata } }
-              : {
-                  method: 'POST',
-                  path: '/resources',
-                  body: { name, type: text('type') || null, metadata },
-                },
+              : { method: 'POST', path: '/resources', body: { name, type: text('type') || undefined, metadata } },
           );
         }}
       >
@@ -71,7 +67,7 @@ export function ResourceDialog({
           rows={6}
           className="input-code"
           spellCheck={false}
-          defaultValue={resource ? JSON.stringify(JSON.parse(resource.metadata_json), null, 2) : '{}'}
+          defaultValue={resource ? JSON.stringify(resource.metadata, null, 2) : '{}'}
           hint={`A JSON object with string values: at most ${metadataLimits.pairs} pairs, keys of ${metadataLimits.keyLength} and values of ${metadataLimits.valueLength} characters.`}
           error={metadataError ?? fieldError(save.error, 'metadata')}
         />

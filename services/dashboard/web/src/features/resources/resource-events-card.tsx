@@ -46,17 +46,17 @@ export function ResourceEventsCard({ id }: { readonly id: string }) {
   );
 }
 
-function EventCell({ of: { id, type, body } }: { readonly of: ResourceEventDocument }) {
+function EventCell({ of: { id, type, created_at, data } }: { readonly of: ResourceEventDocument }) {
   return (
     <div className="stack-small">
       <span>{type}</span>
       <code className="small break">{id}</code>
       <details>
         <summary className="small">Payload</summary>
-        {body === null ? (
+        {data === null ? (
           <p className="small soft">Erased with the resource.</p>
         ) : (
-          <CodeBlock text={indented(body)} label={`Payload of ${id}`} />
+          <CodeBlock text={JSON.stringify({ id, type, created_at, data }, null, 2)} label={`Payload of ${id}`} />
         )}
       </details>
     </div>
@@ -109,12 +109,4 @@ function Deliveries({ of: { id, deliveries, has_more_deliveries: hasMore } }: { 
       ) : null}
     </ul>
   );
-}
-
-function indented(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }

@@ -1,7 +1,7 @@
+import type { FullResource, Resource } from '@rms/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { ResourceDocument } from '../../../../src/documents/resource.ts';
-import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { type One, useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -22,12 +22,12 @@ export function ResourcePage() {
   const mayWrite = useMay('resources:write');
   const { data: resource, error } = useResource(id);
   const [openDialog, setOpenDialog] = useState<'edit' | 'delete'>();
-  const archive = useOptimisticTenantChange<ResourceDocument, ResourceDocument['status'], ResourceDocument>({
+  const archive = useOptimisticTenantChange<One<Resource>, Resource['status'], One<Resource>>({
     path: `/resources/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/resources/${id}`, body: { status } }),
-    apply: (shown, status) => ({ ...shown, status }),
+    apply: ({ data }, status) => ({ data: { ...data, status } }),
     failureMessage: 'The resource was not changed.',
-    onDone: ({ status }) => toast(`The resource is ${status}.`),
+    onDone: ({ data: { status } }) => toast(`The resource is ${status}.`),
   });
   const remove = useTenantChange(() => {
     toast('Resource deleted.');
@@ -109,15 +109,6 @@ export function ResourcePage() {
   );
 }
 
-function jsonOf({ id, status, name, metadata_json: metadata, created_at, updated_at }: ResourceDocument): string {
-  const shown = {
-    id,
-    type: 'resource',
-    status,
-    name,
-    metadata: JSON.parse(metadata) as object,
-    created_at,
-    updated_at,
-  };
-  return JSON.stringify(shown, null, 2);
+function jsonOf({ input_type: _, ...resource }: FullResource): string {
+  return JSON.stringify(resource, null, 2);
 }

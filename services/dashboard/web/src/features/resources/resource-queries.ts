@@ -1,35 +1,34 @@
+import type { FullResource, Resource } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ResourceDocument } from '../../../../src/documents/resource.ts';
 import type { ResourceEventDocument } from '../../../../src/documents/resource-event.ts';
-import { useTenantQuery } from '../../api/tenant.ts';
+import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
 
-export interface ResourceList {
-  readonly data: readonly ResourceDocument[];
-  /** null: not counted, because the list is filtered by name. */
-  readonly total: number | null;
-  readonly next: string | null;
-  readonly previous: string | null;
-}
+const perPage = '50';
 
 export interface ResourceEventList {
   readonly data: readonly ResourceEventDocument[];
   readonly next: string | null;
 }
 
-export function useResource(id: string): UseQueryResult<ResourceDocument> {
-  return useTenantQuery(`/resources/${id}`);
+export function useResource(id: string): UseQueryResult<FullResource> {
+  return useTenantObject(`/resources/${id}`, { search: { input_type: 'true' } });
 }
 
-/** Queries a page of resources. */
-export function useResources(
-  search: Readonly<Record<'status' | 'sort' | 'name' | 'cursor', string | undefined>>,
-): UseQueryResult<ResourceList> {
-  return useTenantQuery('/resources', { search });
+/** Queries a page of resources. They are not counted if the list is filtered by name. */
+export function useResources({
+  name,
+  ...search
+}: Readonly<Record<'status' | 'sort' | 'name' | 'cursor', string | undefined>>): UseQueryResult<List<Resource>> {
+  return useTenantQuery('/resources', { search: { ...search, name_prefix: name, per_page: perPage } });
 }
 
 /** Queries the number of resources. */
-export function useResourceTotal(everyMs: number): UseQueryResult<{ readonly total: number }> {
-  return useTenantQuery('/resources', { everyMs });
+export function useResourceTotal(everyMs: number): UseQueryResult<number> {
+  return useTenantQuery<List<Resource>, number>('/resources', {
+    search: { per_page: '1' },
+    everyMs,
+    select: ({ meta }) => meta.total ?? 0,
+  });
 }
 
 /** Queries a page with a resource's events, newest first. */

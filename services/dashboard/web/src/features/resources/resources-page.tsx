@@ -1,7 +1,7 @@
 import { resourceNameLength } from '@rms/base/value-rules';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useMay, useTenant } from '../../api/tenant.ts';
+import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { visibleName } from '../../ui/names.ts';
@@ -123,7 +123,13 @@ export function ResourcesPage() {
             ]}
           />
         ) : null}
-        {data ? <Pager total={data.total ?? undefined} next={data.next} previous={data.previous} /> : null}
+        {data ? (
+          <Pager
+            total={data.meta.total ?? undefined}
+            next={cursorOf(data.links.next)}
+            previous={cursorOf(data.links.prev)}
+          />
+        ) : null}
       </Card>
       {creating ? (
         <ResourceDialog

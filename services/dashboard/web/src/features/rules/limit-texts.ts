@@ -19,9 +19,9 @@ export function daysText(days: number): string {
   return countText(days, 'day', 'days');
 }
 
-/** Formats a rate: "6,000 per minute", "6,000 per 1 min 30 s"; "no limit" for 0. */
-export function rateText(requests: number, windowSeconds: number): string {
-  if (requests === 0) return 'no limit';
+/** Formats a rate: "6,000 per minute", "6,000 per 1 min 30 s"; "no limit" for null. */
+export function rateText(requests: number | null, windowSeconds: number): string {
+  if (requests === null) return 'no limit';
   return `${requests.toLocaleString()} per ${windowNames[windowSeconds] ?? durationText(windowSeconds)}`;
 }
 
@@ -40,7 +40,7 @@ export function webhookUrlHint(limits: Limits<'webhook_urls'>): string {
   return `An ${kind} that is public or in a network that this installation permits. ${response}`;
 }
 
-type KeyLimits = Limits<'plan' | 'rate_limit_requests' | 'rate_limit_window_seconds'>;
+type KeyLimits = Limits<'plan' | 'limits'>;
 
 function sourceOf({ plan }: Pick<LimitsDocument, 'plan'>): string {
   return plan === null ? 'this installation' : `plan ${plan}`;
@@ -50,16 +50,16 @@ function sourceOf({ plan }: Pick<LimitsDocument, 'plan'>): string {
 export function keyLimitText(own: number | null, limits: KeyLimits): string {
   if (own !== null) return own.toLocaleString();
   if (!limits) return 'limit of the workspace';
-  const { rate_limit_requests: requests } = limits;
-  return requests === 0 ? 'no limit' : `${requests.toLocaleString()}, the limit of ${sourceOf(limits)}`;
+  const { requests_per_window: requests } = limits.limits;
+  return requests === null ? 'no limit' : `${requests.toLocaleString()}, the limit of ${sourceOf(limits)}`;
 }
 
 /** Hint for the rate limit of a key. */
 export function keyLimitHint(limits: KeyLimits): string {
   if (!limits) return 'Leave empty for the limit of the workspace.';
-  const { rate_limit_requests: requests, rate_limit_window_seconds: seconds } = limits;
+  const { requests_per_window: requests, window_seconds: seconds } = limits.limits;
   const window = `A window is ${durationText(seconds)}.`;
-  if (requests === 0) return `${window} Leave empty for no limit.`;
+  if (requests === null) return `${window} Leave empty for no limit.`;
   return `${window} Leave empty for the limit of ${sourceOf(limits)}, ${requests.toLocaleString()}. A key cannot exceed it.`;
 }
 

@@ -1,5 +1,6 @@
+import type { Key } from '@rms/api';
 import { useState } from 'react';
-import type { MemberDocument, MemberKeyDocument } from '../../../../src/documents/team.ts';
+import type { MemberDocument } from '../../../../src/documents/team.ts';
 import { useMay, useTenantChange, useTenantQuery } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -18,10 +19,9 @@ export function RemoveMemberDialog({
 }) {
   const mayRead = useMay('keys:read');
   const mayRevoke = useMay('keys:write');
-  const { data, error } = useTenantQuery<{ data: readonly MemberKeyDocument[]; more: boolean }>(
-    `/members/${member.user_id}/keys`,
-    { enabled: mayRead },
-  );
+  const { data, error } = useTenantQuery<{ data: readonly Key[]; more: boolean }>(`/members/${member.user_id}/keys`, {
+    enabled: mayRead,
+  });
   const [revokes, setRevokes] = useState(false);
   const remove = useTenantChange(() => {
     onClose();

@@ -1,5 +1,5 @@
+import type { Webhook } from '@rms/api';
 import { useState } from 'react';
-import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
@@ -11,13 +11,7 @@ import { useLimits } from '../rules/limits-queries.ts';
 import { EventChoice } from './event-choice.tsx';
 import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
 
-export function EditWebhookDialog({
-  of: webhook,
-  onClose,
-}: {
-  readonly of: WebhookDocument;
-  readonly onClose: () => void;
-}) {
+export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webhook; readonly onClose: () => void }) {
   const [events, setEvents] = useState<readonly string[]>(webhook.events);
   const [ordered, setOrdered] = useState(webhook.ordered);
   const { data: limits } = useLimits();

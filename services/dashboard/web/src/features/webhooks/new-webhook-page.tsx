@@ -1,8 +1,8 @@
+import type { NewWebhook } from '@rms/api';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { NewSecretDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
-import { useTenant, useTenantChange } from '../../api/tenant.ts';
+import { type One, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -20,8 +20,8 @@ export function NewWebhookPage() {
   const tenant = useTenant();
   const navigate = useNavigate();
   const [events, setEvents] = useState<readonly string[]>(['*']);
-  const [created, setCreated] = useState<NewSecretDocument>();
-  const create = useTenantChange<NewSecretDocument>(setCreated);
+  const [created, setCreated] = useState<NewWebhook>();
+  const create = useTenantChange<One<NewWebhook>>(({ data }) => setCreated(data));
   const { data: limits } = useLimits();
   return (
     <>
@@ -75,10 +75,7 @@ export function NewWebhookPage() {
         <ShowSecretDialog
           created={created}
           onClose={() =>
-            void navigate({
-              to: '/w/$workspace/$environment/webhooks/$id',
-              params: { ...tenant, id: created.webhook.id },
-            })
+            void navigate({ to: '/w/$workspace/$environment/webhooks/$id', params: { ...tenant, id: created.id } })
           }
         />
       ) : null}

@@ -1,4 +1,4 @@
-import type { RateLimitDocument } from '../../../../src/documents/webhook.ts';
+import type { RateLimitDocument } from '@rms/api';
 import { fieldError } from '../../api/client.ts';
 import { countText } from '../../ui/count.ts';
 import { TextField } from '../../ui/field.tsx';

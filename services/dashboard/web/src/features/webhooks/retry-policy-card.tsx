@@ -1,5 +1,5 @@
+import type { RetryPolicyDocument, Webhook } from '@rms/api';
 import { useState } from 'react';
-import type { RetryPolicyDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { useMay, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
@@ -13,13 +13,14 @@ const maxRetries = 50;
 const delayBounds = { min: 0.01, max: 7 * 86_400 };
 
 /** Card for the retry policy. The schedule shows the values entered so far. */
-export function RetryPolicyCard({ of: webhook }: { readonly of: WebhookDocument }) {
+export function RetryPolicyCard({ of: webhook }: { readonly of: Webhook }) {
   const mayWrite = useMay('webhooks:write');
-  const [kind, setKind] = useState(webhook.retry_policy.delays_seconds ? 'custom' : 'increasing');
-  const [retries, setRetries] = useState(String(webhook.retry_policy.max_retries));
-  const [initialDelay, setInitialDelay] = useState(String(webhook.retry_policy.initial_delay_seconds || 60));
-  const [maxDelay, setMaxDelay] = useState(String(webhook.retry_policy.max_delay_seconds || 43_200));
-  const [customDelays, setCustomDelays] = useState((webhook.retry_policy.delays_seconds ?? [5, 60, 600]).join(', '));
+  const { delays, max_retries = delays?.length ?? 0, initial_delay, max_delay } = webhook.retry_policy;
+  const [kind, setKind] = useState(delays ? 'custom' : 'increasing');
+  const [retries, setRetries] = useState(String(max_retries));
+  const [initialDelay, setInitialDelay] = useState(String(initial_delay || 60));
+  const [maxDelay, setMaxDelay] = useState(String(max_delay || 43_200));
+  const [customDelays, setCustomDelays] = useState((delays ?? [5, 60, 600]).join(', '));
   const policy = policyOf({ kind, retries, initialDelay, maxDelay, customDelays });
   const save = useTenantChange(() => toast('Retry policy saved.'));
   return (
@@ -113,10 +114,10 @@ function policyOf({ kind, retries, initialDelay, maxDelay, customDelays }: FormV
     .filter((text) => text !== '')
     .map(number)
     .slice(0, maxRetries);
+  if (kind === 'custom' && delays.length > 0) return { delays };
   return {
     max_retries: Math.min(maxRetries, Math.floor(number(retries))),
-    initial_delay_seconds: number(initialDelay),
-    max_delay_seconds: number(maxDelay),
-    delays_seconds: kind === 'custom' && delays.length > 0 ? delays : null,
+    initial_delay: number(initialDelay),
+    max_delay: number(maxDelay),
   };
 }

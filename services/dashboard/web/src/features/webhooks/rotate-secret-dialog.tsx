@@ -1,5 +1,5 @@
-import type { NewSecretDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
-import { useTenantChange } from '../../api/tenant.ts';
+import type { RotatedSecret, Webhook } from '@rms/api';
+import { type One, useTenantChange } from '../../api/tenant.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -16,11 +16,11 @@ export function RotateSecretDialog({
   onClose,
   onCreated,
 }: {
-  readonly of: WebhookDocument;
+  readonly of: Webhook;
   readonly onClose: () => void;
-  readonly onCreated: (created: NewSecretDocument) => void;
+  readonly onCreated: (created: RotatedSecret) => void;
 }) {
-  const rotate = useTenantChange<NewSecretDocument>(onCreated);
+  const rotate = useTenantChange<One<RotatedSecret>>(({ data }) => onCreated(data));
   return (
     <Dialog title="Rotate signing secret" onClose={onClose}>
       <form
@@ -28,11 +28,7 @@ export function RotateSecretDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const overlap = Number(new FormData(event.currentTarget).get('overlap'));
-          rotate.mutate({
-            method: 'POST',
-            path: `/webhooks/${webhook.id}/rotate-secret`,
-            body: { overlap_seconds: overlap },
-          });
+          rotate.mutate({ method: 'POST', path: `/webhooks/${webhook.id}/rotate_secret`, body: { overlap } });
         }}
       >
         <p>

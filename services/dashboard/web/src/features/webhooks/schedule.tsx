@@ -1,5 +1,5 @@
+import type { RetryPolicyDocument } from '@rms/api';
 import { useLayoutEffect, useRef, useState } from 'react';
-import type { RetryPolicyDocument } from '../../../../src/documents/webhook.ts';
 import { durationText } from '../../ui/duration.ts';
 import { placeLabels } from './schedule-labels.ts';
 
@@ -8,12 +8,17 @@ const delayMultiples = [1, 5, 30, 120, 720];
 const lastFactor = 6;
 
 /** Returns the delay before each retry, in seconds. */
-function delaysOf(policy: RetryPolicyDocument): number[] {
-  if (policy.delays_seconds) return [...policy.delays_seconds];
-  return Array.from({ length: policy.max_retries }, (_, index) => {
+function delaysOf({
+  delays,
+  max_retries: length = 0,
+  initial_delay = 0,
+  max_delay = 0,
+}: RetryPolicyDocument): number[] {
+  if (delays) return [...delays];
+  return Array.from({ length }, (_, index) => {
     const last = delayMultiples.length - 1;
     const multiple = delayMultiples[index] ?? (delayMultiples[last] as number) * lastFactor ** (index - last);
-    return Math.min(policy.initial_delay_seconds * multiple, policy.max_delay_seconds);
+    return Math.min(initial_delay * multiple, max_delay);
   });
 }
 

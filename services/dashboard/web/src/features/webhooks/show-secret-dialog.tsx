@@ -1,4 +1,4 @@
-import type { NewSecretDocument } from '../../../../src/documents/webhook.ts';
+import type { RotatedSecret } from '@rms/api';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Secret } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -11,13 +11,13 @@ export function ShowSecretDialog({
   created,
   onClose,
 }: {
-  readonly created: NewSecretDocument;
+  readonly created: Pick<RotatedSecret, 'secret'>;
   readonly onClose: () => void;
 }) {
   return (
     <Dialog title="Signing secret" onClose={onClose} closable={false}>
       <Note tone="warn">Copy the secret now. It is shown only once. If you lose it, rotate the secret.</Note>
-      <Secret text={created.secret} label="Copy secret" />
+      <Secret text={created.secret ?? ''} label="Copy secret" />
       <p className="small">Use it to verify the signature of each delivery:</p>
       <VerificationCode />
       <div className="row row-end">

@@ -1,7 +1,6 @@
-import type { TestAttempt } from '@rms/api';
+import type { TestAttempt, Webhook } from '@rms/api';
 import { receivedTypes, sampleEvent } from '@rms/base/webhook-events';
 import { useState } from 'react';
-import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { fieldError } from '../../api/client.ts';
 import { type One, useTenantChange } from '../../api/tenant.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -15,7 +14,7 @@ export function TestDialog({
   onClose,
   onTested,
 }: {
-  readonly of: WebhookDocument;
+  readonly of: Webhook;
   readonly onClose: () => void;
   readonly onTested: (test: TestAttempt) => void;
 }) {

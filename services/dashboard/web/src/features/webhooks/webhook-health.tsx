@@ -1,16 +1,17 @@
+import type { FullWebhook, HealthWindow } from '@rms/api';
 import { Link } from '@tanstack/react-router';
-import type { HealthWindowDocument, WebhookHealthDocument } from '../../../../src/documents/webhook-health.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
-import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
+import { Note } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { delayText, failingStatuses } from '../attempts/delivery-status.tsx';
 import { shareText } from '../usage/rates.ts';
-import { useWebhookHealth } from './webhook-queries.ts';
+
+type Health = FullWebhook['health'];
 
 /** Upper bound of the server's count. */
 const maxPending = 1_000;
@@ -26,9 +27,8 @@ const errorNames: Readonly<Record<string, string>> = {
 };
 
 /** Card with attempt statistics and the circuit breaker's state. */
-export function WebhookHealthCard({ id }: { readonly id: string }) {
+export function WebhookHealthCard({ of: { id, health } }: { readonly of: FullWebhook }) {
   const tenant = useTenant();
-  const { data, error } = useWebhookHealth(id);
   return (
     <Card
       title="Health"
@@ -44,31 +44,26 @@ export function WebhookHealthCard({ id }: { readonly id: string }) {
         </Link>
       }
     >
-      <ErrorNote error={error} />
-      {data ? (
-        <div className="stack">
-          <CircuitNote of={data} />
-          <Windows of={data} />
-        </div>
-      ) : error ? null : (
-        <Loading what="health" />
-      )}
+      <div className="stack">
+        <CircuitNote of={health} />
+        <Windows of={health} />
+      </div>
     </Card>
   );
 }
 
-function CircuitNote({ of }: { readonly of: WebhookHealthDocument }) {
-  const { failing_since: failingSince, open_circuit: open, unfinished } = of;
-  const pendingText = `${unfinished.toLocaleString()}${unfinished >= maxPending ? ' or more' : ''}`;
-  if (open) {
+function CircuitNote({ of }: { readonly of: Health }) {
+  const { failing_since: failingSince, paused_since: pausedSince, next_attempt_at: nextAt, pending } = of;
+  const pendingText = `${pending.toLocaleString()}${pending >= maxPending ? ' or more' : ''}`;
+  if (pausedSince) {
     return (
       <Note tone="bad">
         <p>
-          The circuit has been open since <Time at={open.since} />. After many consecutive failures, the service sends
+          The circuit has been open since <Time at={pausedSince} />. After many consecutive failures, the service sends
           only occasional probes. Pending deliveries: {pendingText}. They keep their retries.{' '}
-          {open.next_probe_at ? (
+          {nextAt ? (
             <>
-              The next probe is due at about <Time at={open.next_probe_at} />.
+              The next probe is due at about <Time at={nextAt} />.
             </>
           ) : (
             'The next event triggers a probe.'
@@ -95,16 +90,15 @@ function CircuitNote({ of }: { readonly of: WebhookHealthDocument }) {
 }
 
 /** States how many pending deliveries fail when the webhook is disabled or deleted. */
-export function PendingFail({ id }: { readonly id: string }) {
-  const { data } = useWebhookHealth(id);
-  if (!data) return <p>Pending deliveries fail immediately.</p>;
-  if (data.unfinished === 0) return <p>No deliveries are pending.</p>;
-  const many = data.unfinished >= maxPending ? 'or more pending deliveries fail' : 'pending deliveries fail';
-  return <p>{countText(data.unfinished, 'pending delivery fails', many)} immediately.</p>;
+export function PendingFail({ of: webhook }: { readonly of: FullWebhook }) {
+  const { pending } = webhook.health;
+  if (pending === 0) return <p>No deliveries are pending.</p>;
+  const many = pending >= maxPending ? 'or more pending deliveries fail' : 'pending deliveries fail';
+  return <p>{countText(pending, 'pending delivery fails', many)} immediately.</p>;
 }
 
-/** States when the next attempt follows, if deliveries are held because of the rate limit. */
-function RateLimitText({ of }: { readonly of: WebhookHealthDocument }) {
+/** States when the next attempt follows, if deliveries wait because of the rate limit. */
+function RateLimitText({ of }: { readonly of: Health }) {
   if (of.delay_reason !== 'rate_limit') return null;
   return (
     <>
@@ -113,10 +107,10 @@ function RateLimitText({ of }: { readonly of: WebhookHealthDocument }) {
   );
 }
 
-function Windows({ of }: { readonly of: WebhookHealthDocument }) {
+function Windows({ of }: { readonly of: Health }) {
   const rows = [
-    { name: 'Last hour', ...of.last_hour },
-    { name: 'Last 24 hours', ...of.last_day },
+    ...(of.last_hour ? [{ name: 'Last hour', ...of.last_hour }] : []),
+    ...(of.last_day ? [{ name: 'Last 24 hours', ...of.last_day }] : []),
   ];
   return (
     <Table
@@ -139,22 +133,20 @@ function Windows({ of }: { readonly of: WebhookHealthDocument }) {
 }
 
 /** Summary for lists: state and figures of the last hour. */
-export function WebhookHealthSummary({ of }: { readonly of: WebhookHealthDocument | null }) {
-  if (!of) return null;
+export function WebhookHealthSummary({ of }: { readonly of: Health }) {
   const { last_hour: hour } = of;
-  const figures =
-    hour.p95_ms === null ? 'no attempts in the last hour' : `${rateText(hour)} · p95 ${msText(hour.p95_ms)}`;
+  const figures = hour?.attempts ? `${rateText(hour)} · p95 ${msText(hour.p95_ms)}` : 'no attempts in the last hour';
   return (
     <span className="row">
-      {of.open_circuit ? <Badge tone="bad">Circuit open</Badge> : null}
-      {of.failing_since && !of.open_circuit ? <Badge tone="warn">Failing</Badge> : null}
+      {of.paused_since ? <Badge tone="bad">Circuit open</Badge> : null}
+      {of.failing_since && !of.paused_since ? <Badge tone="warn">Failing</Badge> : null}
       <span className="small">{figures}</span>
     </span>
   );
 }
 
 /** Formats the share of successful attempts: "99.1 % of 1,200 attempts". */
-function rateText({ delivered, attempts }: HealthWindowDocument): string {
+function rateText({ delivered, attempts }: HealthWindow): string {
   return attempts === 0 ? '–' : `${shareText(delivered, attempts)} of ${countText(attempts, 'attempt', 'attempts')}`;
 }
 
@@ -162,7 +154,7 @@ function msText(ms: number | null): string {
   return ms === null ? '–' : durationText(ms / 1000);
 }
 
-function errorsText({ errors }: HealthWindowDocument): string {
+function errorsText({ errors }: HealthWindow): string {
   if (errors.length === 0) return 'none';
   return errors.map((one) => `${errorNames[one.class] ?? one.class}: ${one.count.toLocaleString()}`).join(', ');
 }

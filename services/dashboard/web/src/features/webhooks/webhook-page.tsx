@@ -1,8 +1,7 @@
-import type { TestAttempt } from '@rms/api';
+import type { RotatedSecret, TestAttempt, Webhook } from '@rms/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { NewSecretDocument, WebhookDocument } from '../../../../src/documents/webhook.ts';
-import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { type One, useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -28,19 +27,22 @@ export function WebhookPage() {
   const { id = '' } = useParams({ strict: false });
   const mayWrite = useMay('webhooks:write');
   const maySend = useMay('deliveries:write');
-  const { data: webhook, error } = useWebhook(id);
   const [openDialog, setOpenDialog] = useState<'test' | 'edit' | 'rotate' | 'disable' | 'delete'>();
-  const [created, setCreated] = useState<NewSecretDocument>();
+  const [created, setCreated] = useState<RotatedSecret>();
   const { data: limits } = useLimits();
   const close = () => setOpenDialog(undefined);
   const [tested, setTested] = useState<TestAttempt>();
-  const toggle = useOptimisticTenantChange<WebhookDocument, WebhookDocument['status'], WebhookDocument>({
+  const toggle = useOptimisticTenantChange<One<Webhook>, Webhook['status'], One<Webhook>>({
     path: `/webhooks/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
-    apply: (shown, status) => ({ ...shown, status, disable_reason: status === 'active' ? null : 'manual' }),
+    apply: ({ data }, status) => ({
+      data: { ...data, status, disabled_reason: status === 'active' ? null : 'manual' },
+    }),
     failureMessage: 'The webhook was not changed.',
-    onDone: ({ status }) => toast(`The webhook is ${status}.`),
+    onDone: ({ data: { status } }) => toast(`The webhook is ${status}.`),
   });
+  // A poll during the change would show the previous status.
+  const { data: webhook, error } = useWebhook(id, { everyMs: toggle.isPending ? false : 5_000 });
   const remove = useTenantChange(() => {
     toast('Webhook deleted.');
     void navigate({ to: '/w/$workspace/$environment/webhooks', params: tenant });
@@ -92,8 +94,8 @@ export function WebhookPage() {
       />
       {isActive ? null : (
         <Note tone="warn">
-          This webhook is disabled: {reasonText(webhook.disable_reason, limits)}. New events are recorded as skipped and
-          can be redelivered after you enable it.
+          This webhook is disabled: {reasonText(webhook.disabled_reason, limits)}. New events are recorded as skipped
+          and can be redelivered after you enable it.
         </Note>
       )}
       {tested ? (
@@ -106,7 +108,7 @@ export function WebhookPage() {
           </p>
         </>
       ) : null}
-      <WebhookHealthCard id={id} />
+      <WebhookHealthCard of={webhook} />
       <Card title="Details">
         <DescriptionList
           of={[
@@ -114,7 +116,7 @@ export function WebhookPage() {
             ['Events', eventsText(webhook.events)],
             ['Ordered delivery', webhook.ordered ? 'yes, per resource' : 'no'],
             ['Rate limit', rateLimitText(webhook.rate_limit)],
-            ['Client certificate', webhook.has_client_certificate ? 'configured' : 'none'],
+            ['Client certificate', webhook.client_certificate ? 'configured' : 'none'],
             ['Created', <Time key="created" at={webhook.created_at} />],
             ['Updated', <Time key="updated" at={webhook.updated_at} />],
           ]}
@@ -174,7 +176,7 @@ export function WebhookPage() {
             toggle.mutate('disabled');
           }}
         >
-          <PendingFail id={id} />
+          <PendingFail of={webhook} />
           <p>New events are recorded as skipped. After you enable the webhook again, you can redeliver both.</p>
         </Confirm>
       ) : null}
@@ -188,7 +190,7 @@ export function WebhookPage() {
           onClose={close}
           onConfirm={() => remove.mutate({ method: 'DELETE', path: `/webhooks/${id}` })}
         >
-          <PendingFail id={id} />
+          <PendingFail of={webhook} />
           <p>The delivery log is kept, but its deliveries cannot be redelivered.</p>
         </Confirm>
       ) : null}

@@ -1,40 +1,29 @@
+import type { FullWebhook, Webhook } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
-import type { WebhookHealthDocument } from '../../../../src/documents/webhook-health.ts';
-import { useTenantQuery } from '../../api/tenant.ts';
+import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
 
-export interface WebhookList {
-  readonly data: readonly WebhookDocument[];
-  readonly total: number;
-}
+const perPage = '100';
+const fullHealth = { health: 'full' };
 
-export interface WebhookHealthList {
-  readonly data: readonly (WebhookDocument & { readonly health: WebhookHealthDocument | null })[];
-  readonly total: number;
-  readonly next: string | null;
-  readonly previous: string | null;
-}
-
-/** Queries a webhook. `id`: undefined while it is unknown. */
-export function useWebhook(id: string | undefined): UseQueryResult<WebhookDocument> {
-  return useTenantQuery(`/webhooks/${id}`, { enabled: id !== undefined });
+/** Queries a webhook with its full health. `id`: undefined while it is unknown. */
+export function useWebhook(
+  id: string | undefined,
+  options: { readonly everyMs?: number | false } = {},
+): UseQueryResult<FullWebhook> {
+  return useTenantObject(`/webhooks/${id}`, { search: fullHealth, enabled: id !== undefined, ...options });
 }
 
 /** Queries the first page of webhooks. */
-export function useWebhooks(options: { readonly everyMs?: number } = {}): UseQueryResult<WebhookList> {
-  return useTenantQuery('/webhooks', options);
+export function useWebhooks(everyMs: number | false = false): UseQueryResult<List<Webhook>> {
+  return useTenantQuery('/webhooks', { search: { per_page: perPage }, everyMs });
 }
 
-/** Queries a page of webhooks with their health. */
-export function useWebhooksWithHealth(cursor: string | undefined): UseQueryResult<WebhookHealthList> {
-  return useTenantQuery('/webhooks', { search: { cursor, with: 'health' }, everyMs: 10_000 });
-}
-
-export function useWebhookHealth(id: string): UseQueryResult<WebhookHealthDocument> {
-  return useTenantQuery(`/webhooks/${id}/health`, { everyMs: 5_000 });
+/** Queries a page of webhooks with their full health. */
+export function useWebhooksWithHealth(cursor: string | undefined): UseQueryResult<List<FullWebhook>> {
+  return useTenantQuery('/webhooks', { search: { ...fullHealth, cursor, per_page: perPage }, everyMs: 10_000 });
 }
 
 /** Returns the URLs by webhook ID. */
-export function urlsOf(webhooks: WebhookList | undefined): ReadonlyMap<string, string> {
+export function urlsOf(webhooks: List<Webhook> | undefined): ReadonlyMap<string, string> {
   return new Map(webhooks?.data.map(({ id, url }) => [id, url]));
 }

@@ -1,9 +1,9 @@
+import type { Webhook } from '@rms/api';
 import type { LimitsDocument } from '../../../../src/documents/limits.ts';
-import type { WebhookDocument } from '../../../../src/documents/webhook.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { failingText } from '../rules/limit-texts.ts';
 
-export function WebhookStatusBadge({ of }: { readonly of: Pick<WebhookDocument, 'status'> }) {
+export function WebhookStatusBadge({ of }: { readonly of: Pick<Webhook, 'status'> }) {
   return of.status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Disabled</Badge>;
 }
 

@@ -1,5 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router';
-import { useMay, useTenant } from '../../api/tenant.ts';
+import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
@@ -26,7 +26,7 @@ export function WebhooksPage() {
       <Card flush>
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="webhooks" rows={6} />}
-        {data?.total === 0 ? (
+        {data?.meta.total === 0 ? (
           <Empty icon="webhooks" title="No webhooks yet" action={create}>
             Create one with the URL of your endpoint. Deliveries are signed, retried and logged.
           </Empty>
@@ -56,7 +56,13 @@ export function WebhooksPage() {
             ]}
           />
         ) : null}
-        {data ? <Pager total={data.total} next={data.next} previous={data.previous} /> : null}
+        {data ? (
+          <Pager
+            total={data.meta.total ?? undefined}
+            next={cursorOf(data.links.next)}
+            previous={cursorOf(data.links.prev)}
+          />
+        ) : null}
       </Card>
     </>
   );

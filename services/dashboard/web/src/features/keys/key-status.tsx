@@ -1,24 +1,25 @@
+import type { Key } from '@rms/api';
+import { isValidKey } from '@rms/api/rules';
 import { Link } from '@tanstack/react-router';
-import type { KeyDocument, KeyState } from '../../../../src/documents/key.ts';
 import { useTenant } from '../../api/tenant.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { visibleName } from '../../ui/names.ts';
 
-const states: Readonly<Record<KeyState, readonly [Tone, string]>> = {
+const statuses: Readonly<Record<Key['status'], readonly [Tone, string]>> = {
   active: ['good', 'Active'],
   rolled: ['warn', 'Rolled'],
-  ended: ['plain', 'Replaced'],
   expired: ['plain', 'Expired'],
   revoked: ['bad', 'Revoked'],
 };
 
-export function KeyStateBadge({ of }: { readonly of: Pick<KeyDocument, 'state'> }) {
-  const [tone, text] = states[of.state];
+export function KeyStatusBadge({ of: key }: { readonly of: Key }) {
+  const isReplaced = key.status === 'rolled' && !isValidKey(key);
+  const [tone, text] = isReplaced ? (['plain', 'Replaced'] as const) : statuses[key.status];
   return <Badge tone={tone}>{text}</Badge>;
 }
 
 /** Name of the key, linked to its page. */
-export function KeyLink({ of: key }: { readonly of: Pick<KeyDocument, 'id' | 'name'> }) {
+export function KeyLink({ of: key }: { readonly of: Pick<Key, 'id' | 'name'> }) {
   return (
     <Link
       to="/w/$workspace/$environment/settings/keys/$id"
@@ -31,7 +32,7 @@ export function KeyLink({ of: key }: { readonly of: Pick<KeyDocument, 'id' | 'na
 }
 
 /** Name of the creator, with the ID as its title. */
-export function CreatorName({ of: key }: { readonly of: Pick<KeyDocument, 'created_by' | 'created_by_name'> }) {
+export function CreatorName({ of: key }: { readonly of: Pick<Key, 'created_by' | 'created_by_name'> }) {
   const unknown = key.created_by?.startsWith('user:') ? 'Deleted user' : (key.created_by ?? 'Unknown');
   return (
     <span className="break" title={key.created_by ?? undefined}>
@@ -40,18 +41,8 @@ export function CreatorName({ of: key }: { readonly of: Pick<KeyDocument, 'creat
   );
 }
 
-/** Returns whether the API accepts the key. */
-export function isValid({ state }: Pick<KeyDocument, 'state'>): boolean {
-  return state === 'active' || state === 'rolled';
-}
-
 /** Returns when the key becomes invalid. null: never. */
-export function expiryOf({ expires_at: expires, ends_at: rolled }: Pick<KeyDocument, 'expires_at' | 'ends_at'>) {
+export function expiryOf({ expires_at: expires, overlap_ends_at: rolled }: Key) {
   const ends = [expires, rolled].filter((at) => at !== null).sort();
   return ends[0] ?? null;
-}
-
-/** Returns the last recorded use's time. null: none. */
-export function lastUseOf({ uses }: KeyDocument): string | null {
-  return uses[0]?.last_used_at ?? null;
 }

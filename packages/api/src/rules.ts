@@ -1,0 +1,10 @@
+import type { Key } from './key/schema.ts';
+
+/*
+ * Rules about documents of the API that pages apply. Without dependencies, because pages import them.
+ */
+
+/** Returns whether the API accepts requests with a key: it is active, or its overlap has not ended. */
+export function isValidKey({ status, overlap_ends_at: end }: Key): boolean {
+  return status === 'active' || (status === 'rolled' && end !== null && Date.parse(end) > Date.now());
+}
