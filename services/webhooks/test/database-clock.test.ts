@@ -32,6 +32,7 @@ describe('the clock of PostgreSQL', () => {
     const log = createLogger({ name: 'webhooks', level: 'silent' });
     const parts = {
       pool: database.pool,
+      endCounts: { mayHaveRows: true },
       log,
       metrics,
       eraseOnDelete: false,

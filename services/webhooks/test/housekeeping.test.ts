@@ -40,6 +40,7 @@ describe('housekeeping', () => {
     const log = createLogger({ name: 'webhooks', level: 'error', destination });
     const parts = {
       pool: database.pool,
+      endCounts: { mayHaveRows: true },
       log,
       metrics,
       eraseOnDelete: false,
