@@ -88,4 +88,22 @@ describe('createQueue', () => {
     stop.abort();
     expect(await hasEnded()).toBe(true);
   });
+
+  test('several callers wait until there may be rows', async () => {
+    const queue = emptyQueue();
+    const waiting = [queue.untilRows(longMs, signal), queue.untilRows(longMs, signal)];
+    queue.found(true, performance.now());
+    expect(await Promise.all(waiting)).toEqual([true, true]);
+    expect(await queue.untilRows(longMs, signal)).toBe(true);
+  });
+
+  test('a caller waits at most as long as it says, and until its signal aborts', async () => {
+    const queue = emptyQueue();
+    expect(await queue.untilRows(1, signal)).toBe(false);
+    const stop = new AbortController();
+    const waiting = queue.untilRows(longMs, stop.signal);
+    stop.abort();
+    expect(await waiting).toBe(false);
+    expect(await queue.untilRows(longMs, stop.signal)).toBe(false);
+  });
 });

@@ -14,7 +14,7 @@ export interface HandlerParts {
   /** All instances share its clock. Links and challenges expire by it. */
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   /** The queue of emails that the alerts service fetches. */
-  readonly emails: Pick<Queue, 'wake' | 'mayHaveRows'>;
+  readonly emails: Pick<Queue, 'wake' | 'untilRows'>;
   readonly markers: Pick<Markers, 'hold'>;
   readonly metrics: Pick<AuthMetrics, 'countVerdict' | 'countSignIn'>;
   readonly passwords: PasswordHasher;
