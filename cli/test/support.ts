@@ -111,6 +111,7 @@ export async function startServices() {
   const limiter: Limiter = {
     ...memory,
     setMarkers: (changes) => reached(() => memory.setMarkers(changes)),
+    confirmEveryMs: 1_000,
     confirmMarkers: (setAll) => reached(() => memory.confirmMarkers(setAll)),
   };
   const auth = createAuth(readAuthConfig(settings), createAuthContext(settings, { pool: pool(), limiter, log }));

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '@rms/testkit';
-import pg from 'pg';
 import { request } from 'undici';
 import { openSettings } from './distributed.mjs';
+import { connect } from './embedded-database.mjs';
 import { memoryByProcess, quantile } from './processes.mjs';
 
 const days = 30;
@@ -114,14 +113,6 @@ async function alternate(command, other) {
     command.continue();
   }
   return runningMs;
-}
-
-async function connect({ dataDir }) {
-  const port = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[3];
-  const password = readFileSync(join(dataDir, 'postgres.password'), 'utf8').trim();
-  const client = new pg.Client(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`);
-  await client.connect();
-  return client;
 }
 
 const tables = [

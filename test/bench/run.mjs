@@ -25,6 +25,7 @@ const benchmarks = [
   'tracing',
   'start',
   'memory',
+  'idle',
   'deletion',
 ];
 

@@ -1,6 +1,6 @@
 /** A sleep that others can end immediately, or schedule to end at a given time. */
 export interface WakeableSleep {
-  /** Sleeps for at most `maxMs`. An earlier call to wake() ends it immediately. Returns whether it was woken. */
+  /** Sleeps for at most `maxMs`, which may be Infinity. An earlier call to wake() ends it immediately. Returns whether it was woken. */
   sleep(maxMs: number, signal: AbortSignal): Promise<boolean>;
   wake(): void;
   /** Ends the sleep at `atMs` of performance.now(). The earliest requested time applies. */
@@ -24,7 +24,7 @@ export function createWakeableSleep(): WakeableSleep {
         const remainingMs = Math.min(endsAtMs, wakeAtMs) - performance.now();
         if (remainingMs <= 0) break;
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, remainingMs);
+          const timer = Number.isFinite(remainingMs) ? setTimeout(resolve, remainingMs) : undefined;
           end = () => {
             clearTimeout(timer);
             resolve();

@@ -90,6 +90,8 @@ export interface Limiter {
    * other keys. Rejects if a server is not confirmed, and confirms none if `setAll` rejects.
    */
   confirmMarkers(setAll: (set: SetMarkers) => Promise<void>): Promise<void>;
+  /** Interval at which auth confirms the markers. */
+  readonly confirmEveryMs: number;
   /**
    * Returns the time in milliseconds since 1970 by the clock that all processes share: that of Redis, continued by the
    * monotonic clock. Uses the clock of this machine without Redis, and until Redis responds for the first time.

@@ -174,6 +174,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     },
     nowMs,
     confirmMarkers: (setAll) => confirmMarkers(servers, setAll),
+    confirmEveryMs: 1_000,
     async raiseQuotas(uses) {
       const raised = uses.map(({ workspaceId, environment, monthMs, used }) => {
         const { month, endsInSeconds } = monthOf(monthMs);

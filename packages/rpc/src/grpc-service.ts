@@ -44,8 +44,8 @@ export interface GrpcServiceOptions {
   readonly translateError: (error: unknown) => RmsError;
   readonly workers: readonly Worker[];
   /**
-   * Health checks. A check resolves if that part of the service works. The checks run in order, once a second, and
-   * determine the gRPC health status.
+   * Health checks. A check resolves if that part of the service works. The checks run in order, every two seconds, or
+   * every second after a failure, and determine the gRPC health status.
    */
   readonly checks: Readonly<Record<string, () => void | Promise<void>>>;
   /** Opens connections before the server starts. */
@@ -54,7 +54,7 @@ export interface GrpcServiceOptions {
   close(): Promise<void>;
 }
 
-const probeEveryMs = 1_000;
+const probeEveryMs = { healthy: 2_000, failing: 1_000 };
 const probeTimeoutMs = 2_000;
 
 /**
@@ -87,7 +87,7 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
       else log.error({ failing, err: failure?.reason }, 'not ready');
     }
     server?.health.set(healthy);
-    probing = setTimeout(() => void probe(), probeEveryMs);
+    probing = setTimeout(() => void probe(), healthy ? probeEveryMs.healthy : probeEveryMs.failing);
   };
 
   const count = countServerCalls(options.metrics);
@@ -157,7 +157,8 @@ interface Failure {
 async function firstFailure(checks: GrpcServiceOptions['checks']): Promise<Failure | undefined> {
   for (const [name, check] of Object.entries(checks)) {
     try {
-      await withTimeout(Promise.resolve(check()), probeTimeoutMs, name);
+      const checking = check();
+      if (checking) await withTimeout(checking, probeTimeoutMs, name);
     } catch (reason) {
       return { names: [name], reason };
     }

@@ -1,5 +1,5 @@
 import { createSecretBox } from '@rms/base/secrets';
-import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/postgres/db';
+import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
@@ -10,7 +10,7 @@ import type { AlertsConfig } from './config.ts';
 import type { AlertsContext } from './context.ts';
 import { chooseDelivery } from './email/choose-delivery.ts';
 import { createEmailSender } from './email/sender.ts';
-import { createEvaluator } from './evaluate/evaluator.ts';
+import { createEvaluator, dueTenants } from './evaluate/evaluator.ts';
 import { createKeySweep } from './evaluate/key-sweep.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createAlertsMetrics } from './metrics.ts';
@@ -40,21 +40,41 @@ import { createQuotaKeeper } from './usage/quota-keeper.ts';
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
   const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, gatherMs, noticeTopic, group } = config;
-  const time = createDatabaseTime(pool);
+  const watch = createDatabaseWatch(pool, {
+    evaluations: dueTenants(evaluateEveryMs),
+    notifications: 'select from alerts.notifications order by workspace_id, due_at',
+    emails: `select from alerts.emails where state = 'queued' order by workspace_id, due_at`,
+  });
+  const { time } = watch;
+  const { evaluations, notifications, emails } = watch.queues;
   const now = context.now ?? time.nowMs;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
   const [encryptionKey, ...previousKeys] = config.encryptionKeys;
   const box = createSecretBox(encryptionKey, previousKeys);
   const deliver = chooseDelivery(config, log);
-  const sender = deliver && createEmailSender({ pool, time, box, deliver, sender: config.sender, metrics, log });
-  const onEmails = () => sender?.wake();
+  const sender =
+    deliver && createEmailSender({ pool, queue: emails, time, box, deliver, sender: config.sender, metrics, log });
+  const onEmails = () => emails.wake();
   const workspaces = createWorkspaces(auth.members, auth.workspaces);
   const recipients = createRecipients({ pool, time, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
   const notifier = createNotifier({
-    ...{ pool, time, workspaces, recipients, box, unsubscribeKeys, dashboardUrl, gatherMs, log, onEmails },
+    ...{
+      pool,
+      queue: notifications,
+      time,
+      workspaces,
+      recipients,
+      box,
+      unsubscribeKeys,
+      dashboardUrl,
+      gatherMs,
+      log,
+      onEmails,
+    },
   });
-  const parts: HandlerParts = { pool, time, log, now };
+  const onNotices = () => notifications.wake();
+  const parts: HandlerParts = { pool, evaluations, time, log, now };
   return createGrpcService({
     name: 'alerts',
     host: config.host,
@@ -69,7 +89,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       rpcService(UsageService, { reportUsage: reportUsage(parts), getUsage: getUsage(parts) }),
       rpcService(AlertsService, {
         listRules: listRules(parts, recipients),
-        updateRule: updateRule({ pool, workspaces, recipients, onEmails }),
+        updateRule: updateRule({ pool, evaluations, workspaces, recipients, onEmails }),
         testRule: testRule({ pool, notifier, isSending: sender !== undefined }),
         listIncidents: listIncidents(parts),
         describeUnsubscribe: describeUnsubscribe(parts, unsubscribeKeys),
@@ -83,10 +103,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       rpcService(WorkspaceDeletionService, { deleteContents: deleteContents(parts) }),
     ],
     workers: [
-      time.reader,
-      createEvaluator({ pool, log, now, everyMs: evaluateEveryMs, gatherMs, onNotices: notifier.wake, metrics }),
+      watch.worker,
+      createEvaluator({ pool, queue: evaluations, log, now, everyMs: evaluateEveryMs, gatherMs, onNotices, metrics }),
       createKeySweep({ pool, time, ...auth, log, everyMs: sweepKeysEveryMs }),
-      createNoticeConsumer({ pool, bus, topic: noticeTopic, group, log }),
+      createNoticeConsumer({ pool, evaluations, bus, topic: noticeTopic, group, log }),
       notifier,
       createAccountEmails({ pool, time, auth: auth.emailRequests, box, dashboardUrl, log, onEmails }),
       ...(sender ? [sender] : []),
@@ -94,10 +114,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       createHousekeeping({ pool, log, metrics: context.metrics }),
     ],
     checks: {
-      database: () => checkPrimary(pool),
+      database: watch.check,
     },
     async open() {
-      await Promise.all([time.start(), limiter.start()]);
+      await Promise.all([watch.start(), limiter.start()]);
       await bus.start([{ topic: noticeTopic, partitions: 1, replication: config.replication }]);
     },
     async close() {

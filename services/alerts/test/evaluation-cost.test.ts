@@ -1,5 +1,5 @@
 import { type Tenant, toTenant } from '@rms/base/tenant';
-import { createPool } from '@rms/postgres/db';
+import { createPool, createQueue } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { Counter } from '@rms/runtime/metrics';
 import { perSuite, type TestDatabase, waitUntil } from '@rms/testkit';
@@ -47,6 +47,7 @@ describe('The evaluation of a tenant with many failing webhooks', () => {
     const stopping = new AbortController();
     const evaluator = createEvaluator({
       pool,
+      queue: createQueue(),
       log,
       now: Date.now,
       everyMs: 60_000,

@@ -9,7 +9,7 @@ import { createPasswordHasher, type PasswordHasher } from './password/hasher.ts'
 export interface AuthContext {
   readonly pool: Pool;
   /** Publishes the revocation markers of changed keys to every gateway. */
-  readonly limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers' | 'start' | 'stop'>;
+  readonly limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers' | 'confirmEveryMs' | 'start' | 'stop'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly passwords: PasswordHasher;

@@ -1,5 +1,5 @@
 import { createSecretBox } from '@rms/base/secrets';
-import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/postgres/db';
+import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -59,10 +59,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
   const markers = createMarkers({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
-  const time = createDatabaseTime(pool);
+  const watch = createDatabaseWatch(pool, { emails: 'select from auth.email_requests order by id' });
   const parts: HandlerParts = {
     pool,
-    time,
+    time: watch.time,
+    emails: watch.queues.emails,
     markers,
     metrics,
     passwords,
@@ -127,15 +128,15 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
       ...userServices(parts),
     ],
     workers: [
+      watch.worker,
       markers.worker,
-      time.reader,
       createHousekeeping({ pool, log, requestLogDays: config.requestLogDays, metrics: context.metrics }),
     ],
     checks: {
-      database: () => checkPrimary(pool),
+      database: watch.check,
     },
     async open() {
-      await Promise.all([time.start(), limiter.start()]);
+      await Promise.all([watch.start(), limiter.start()]);
       await requestPartitions.checkLocks(pool, {
         setting: 'REQUEST_LOG_DAYS',
         retentionDays: config.requestLogDays,

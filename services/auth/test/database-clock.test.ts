@@ -64,7 +64,7 @@ describe('After the clock of PostgreSQL was a day ahead', () => {
     const { pool } = database;
     const lease = async () => (await leaseEmails(pool, 10, 60)).map(({ id }) => id);
     const expiresAt = new Date(Date.now() + 3 * dayMs);
-    await insertEmail(pool, { id: 'mlr_1', sealed: Buffer.from('x'), expiresAt });
+    await insertEmail(pool, { wake() {} }, { id: 'mlr_1', sealed: Buffer.from('x'), expiresAt });
     await setAhead(dayMs);
     expect(await lease()).toEqual(['mlr_1']);
     await setAhead(0);

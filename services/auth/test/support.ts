@@ -47,6 +47,7 @@ export function createTestLimiter() {
     setUnavailable(isUnavailable: boolean) {
       unavailable = isUnavailable;
     },
+    confirmEveryMs: 1_000,
     start: () => memory.start(),
     stop: () => memory.stop(),
     async setMarkers(changes: readonly KeyChange[]) {

@@ -1,6 +1,7 @@
-/** Collects something and reports it at an interval, one report at a time. */
+/** Collects something and reports it at an interval, one report at a time. Does nothing while nothing is collected. */
 export abstract class PeriodicReport {
   readonly #everyMs: number;
+  #started = false;
   #reporting: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -11,13 +12,26 @@ export abstract class PeriodicReport {
   /** Reports everything collected. Must not reject, and must keep the contents of a later report. */
   protected abstract report(): Promise<void>;
 
+  /** Call it when something has been collected, or kept for a later report. It is reported within the interval. */
+  protected collected(): void {
+    if (!this.#started || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      // The report in flight does not contain everything.
+      if (this.#reporting) this.collected();
+      else void this.flush();
+    }, this.#everyMs).unref();
+  }
+
   start(): void {
-    this.#timer = setInterval(() => void this.flush(), this.#everyMs).unref();
+    this.#started = true;
+    this.collected();
   }
 
   /** Waits for the report in flight, then reports the rest. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#started = false;
+    clearTimeout(this.#timer);
     await this.#reporting;
     await this.flush();
   }

@@ -1,6 +1,6 @@
 import { createIds } from '@rms/base/ids';
 import { eventRetentionMs } from '@rms/bus';
-import { checkPrimary, createDatabaseClock, createDiskSpaceWatch, showPools, translatePgError } from '@rms/postgres/db';
+import { createDatabaseWatch, createDiskSpaceWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
@@ -23,10 +23,12 @@ import type { WriteParts } from './rpc/parts.ts';
 export function createResources(config: ResourcesConfig, context: ResourcesContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
   const { topic, partitions, replication } = config;
-  const relay = createRelay({ pool, keyedPool, bus, topic, partitions, log, metrics: context.metrics });
+  const watch = createDatabaseWatch(keyedPool, { outbox: 'select from outbox.events order by partition, id' });
+  const { clock } = watch;
+  const queue = watch.queues.outbox;
+  const relay = createRelay({ pool, keyedPool, queue, bus, topic, partitions, log, metrics: context.metrics });
   showPools(context.metrics, { resources: pool, resources_keyed: keyedPool });
   const diskSpace = createDiskSpaceWatch();
-  const clock = createDatabaseClock(pool);
   const parts: WriteParts = {
     pool,
     keyedPool,
@@ -68,16 +70,16 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
         deleteContents: deleteContents(parts),
       }),
     ],
-    workers: [relay, createHousekeeping({ pool, log, metrics: context.metrics })],
-    // Does not check the bus: during a broker outage, writes continue and their events are queued in the outbox.
+    workers: [watch.worker, relay, createHousekeeping({ pool, log, metrics: context.metrics })],
+    // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
     checks: {
-      async database() {
-        await checkPrimary(pool);
-        await clock.read();
-      },
+      database: watch.check,
       'free disk space': diskSpace.check,
     },
-    open: () => bus.start([{ topic, partitions, replication, retentionMs: eventRetentionMs }]),
+    async open() {
+      await watch.start();
+      await bus.start([{ topic, partitions, replication, retentionMs: eventRetentionMs }]);
+    },
     async close() {
       await bus.stop();
       await Promise.all([pool.end(), keyedPool.end()]);

@@ -1,4 +1,4 @@
-import { createAgreedClock, type Pool, workInTurns } from '@rms/postgres/db';
+import { createAgreedClock, type Pool, type Queue, workInTurns } from '@rms/postgres/db';
 import { deleteExpiredKeys } from '@rms/postgres/idempotency';
 import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
 import type { Logger } from '@rms/runtime/logging';
@@ -24,6 +24,10 @@ const endpointPages = 10;
 
 export interface HousekeepingParts {
   readonly pool: Pool;
+  /** The queue of counts of deliveries that ended without an attempt. */
+  /** The deliveries that wait in lanes. */
+  readonly lanes: Pick<Queue, 'mayHaveRows'>;
+  readonly endCounts: Pick<Queue, 'mayHaveRows'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly eraseOnDelete: boolean;
@@ -40,7 +44,7 @@ export interface HousekeepingParts {
  * without an attempt, and makes deliveries due that no end of a predecessor has made due.
  */
 export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
-  const { pool, log, metrics, eraseOnDelete, retentionDays, counters } = parts;
+  const { pool, lanes, endCounts, log, metrics, eraseOnDelete, retentionDays, counters } = parts;
   return createHousekeepingWorker({
     everyMs,
     log,
@@ -48,8 +52,8 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
     tasks: {
       // Before the tasks that delete by time.
       clock: createAgreedClock({ db: pool, schema: 'webhooks', metrics, log }),
-      ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, counters) },
-      lanes: { everyMs: soonMs, run: createLaneScan(pool) },
+      ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, endCounts, counters) },
+      lanes: { everyMs: soonMs, run: createLaneScan(pool, lanes) },
       make_partitions: () => logPartitions.make(pool),
       // Before the partitions are dropped: a day with queued deliveries is kept.
       expired_deliveries: (signal) => endExpired(parts, signal),

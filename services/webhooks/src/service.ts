@@ -1,6 +1,6 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { eventRetentionMs } from '@rms/bus';
-import { checkPrimary, createDatabaseTime, showPools, translatePgError } from '@rms/postgres/db';
+import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -70,6 +70,16 @@ import { watchEvents } from './rpc/watch-events.ts';
 import { responseContext } from './secrets/contexts.ts';
 import { createKeyCheck } from './secrets/key-check.ts';
 
+/** The rows that the watch of the database looks for; see createDatabaseWatch. */
+const queues = {
+  deferred: 'select from webhooks.deferred_events order by workspace_id, environment, position',
+  parked: 'select from webhooks.dead_letters where parked order by workspace_id, environment, id',
+  replays: `select from webhooks.replays where status = 'running' order by next_at`,
+  notices: 'select from webhooks.notices order by sequence',
+  lanes: 'select from webhooks.deliveries where due_at is null order by webhook_id, resource_id',
+  endCounts: 'select from webhooks.end_counts order by workspace_id, environment, id',
+};
+
 /** Creates the webhooks service: subscriptions, event fan-out, delivery with retries, and the delivery log. */
 export function createWebhooks(config: WebhooksConfig, context: WebhooksContext): GrpcService {
   const { pool, keyedPool, bus, log } = context;
@@ -88,8 +98,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     );
   const agents = createEndpointAgents({ egress, ...(ca ? { ca: withPublic(() => ca(log)) } : {}) }, box);
   const endings = createEndings(pool);
-  const health = createEndpointHealth({ pool, endings, log, disableAfterHours: config.disableAfterHours });
-  const time = createDatabaseTime(pool);
+  const watch = createDatabaseWatch(keyedPool, queues);
+  const { time } = watch;
+  const { deferred, parked, replays, notices, lanes, endCounts } = watch.queues;
+  const health = createEndpointHealth({ pool, endings, notices, log, disableAfterHours: config.disableAfterHours });
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
   const counters = [usage, tally, createEndCounter(context.metrics)];
@@ -114,13 +126,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   showDeadLetters(context.metrics, pool);
   const checkKeys = createKeyCheck({ pool, box, log });
   const watchers = createFeedWatchers();
-  const deferred = createDeferredFanOut({ pool: keyedPool, engine, time, metrics, log });
   const { retentionDays } = config;
   const topics = { bus, topic, group, retentionDays };
-  const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, time, metrics, log });
-  const parkedRecords = createParkedRecords({ pool, engine, watchers, deferred, time, retentionDays, log });
+  const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, parked, time, metrics, log });
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
-  const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, parkedRecords, time };
+  const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, queues: watch.queues, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
 
   return createGrpcService({
@@ -176,15 +186,17 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       }),
     ],
     workers: [
+      watch.worker,
       fanOut,
-      deferred,
-      parkedRecords,
+      createDeferredFanOut({ pool: keyedPool, queue: deferred, engine, time, metrics, log }),
+      createParkedRecords({ pool, queue: parked, engine, watchers, deferred, time, retentionDays, log }),
       engine,
-      time.reader,
-      createReplayer({ pool, engine, log }),
-      createNoticeRelay({ pool, bus, topic: config.noticeTopic, log }),
+      createReplayer({ pool, queue: replays, engine, log }),
+      createNoticeRelay({ pool, queue: notices, bus, topic: config.noticeTopic, log }),
       createHousekeeping({
         pool,
+        lanes,
+        endCounts,
         log,
         metrics: context.metrics,
         eraseOnDelete: config.eraseOnDelete,
@@ -194,11 +206,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       }),
     ],
     checks: {
-      database: () => checkPrimary(pool),
+      database: watch.check,
       'encryption key': checkKeys,
     },
     async open() {
-      await time.start();
+      await watch.start();
       await logPartitions.checkLocks(pool, {
         setting: 'LOG_RETENTION_DAYS',
         retentionDays: config.retentionDays,

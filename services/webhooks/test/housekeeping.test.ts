@@ -36,6 +36,7 @@ describe('housekeeping', () => {
     const log = createLogger({ name: 'webhooks', level: 'error', destination });
     const parts = {
       pool: database.pool,
+      lanes: { mayHaveRows: true }, endCounts: { mayHaveRows: true },
       log,
       metrics,
       eraseOnDelete: false,

@@ -70,7 +70,11 @@ export function limitConnections(
       });
     }
     open.set(socket, { latest: undefined, unanswered: 0, unreadSinceMs: 0 });
-    socket.once('close', () => open.delete(socket));
+    sweeping ??= setInterval(sweep, limits.sweepMs).unref();
+    socket.once('close', () => {
+      open.delete(socket);
+      if (open.size === 0) endSweeps();
+    });
   });
   const count = (response: ServerResponse) => {
     const { socket } = response.req;
@@ -86,15 +90,21 @@ export function limitConnections(
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.on(event, (_request, response: ServerResponse) => count(response));
   }
-  const sweep = setInterval(() => {
+  const sweep = () => {
     const nowMs = performance.now();
     for (const [socket, connection] of open) {
       if (socket.writableLength === 0) connection.unreadSinceMs = 0;
       else if (connection.unreadSinceMs === 0) connection.unreadSinceMs = nowMs;
       else if (nowMs - connection.unreadSinceMs > limits.unreadMs) socket.destroy();
     }
-  }, limits.sweepMs).unref();
-  server.once('close', () => clearInterval(sweep));
+  };
+  /** Set while connections are open. */
+  let sweeping: NodeJS.Timeout | undefined;
+  const endSweeps = () => {
+    clearInterval(sweeping);
+    sweeping = undefined;
+  };
+  server.once('close', endSweeps);
   return { latestResponse: (socket) => open.get(socket)?.latest, count: () => open.size };
 }
 

@@ -51,7 +51,7 @@ export function createAgreement(): (reading: ClockReading) => number {
 
 /**
  * Creates the housekeeping task that stores the agreed time of a schema. Statements that delete by time use
- * `agreed_now()`, so that a clock that is ahead for a while deletes nothing too early. Run it every half minute: if it
+ * `agreed_now()`, so that a clock that is ahead for a while deletes nothing too early. Run it every minute: if it
  * does not run, rows stay longer.
  */
 export function createAgreedClock({
@@ -73,7 +73,7 @@ export function createAgreedClock({
   });
   let isAhead = false;
   return {
-    everyMs: 30_000,
+    everyMs: 60_000,
     async run() {
       const { rows } = await db.query<Pick<ClockReading, 'databaseMs' | 'storedMs'>>(
         `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseMs",

@@ -1,6 +1,6 @@
 export { createAgreedClock } from './agreed-clock.ts';
-export { createDatabaseClock, type DatabaseClock } from './database-clock.ts';
-export { createDatabaseTime, type DatabaseTime } from './database-time.ts';
+export type { DatabaseClock } from './database-clock.ts';
+export { createDatabaseWatch, type DatabaseTime } from './database-watch.ts';
 export { type DayPartitions, dayPartitions } from './day-partitions.ts';
 export { deleteInBatches } from './delete-in-batches.ts';
 export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts';
@@ -16,5 +16,6 @@ export { createPool, type PoolOptions } from './pool.ts';
 export { showPools } from './pool-gauges.ts';
 export { checkPrimary, connectionLifetimeSeconds, openSession } from './primary.ts';
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
+export { createQueue, type Queue } from './queue.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
 export { type Pace, type ThrottleTable, throttleTable } from './throttle.ts';

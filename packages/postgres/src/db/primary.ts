@@ -25,7 +25,12 @@ export async function checkPrimary(db: Queryable): Promise<void> {
   const { rows } = await db.query<{ read_only: string }>(
     `select current_setting('transaction_read_only') as read_only`,
   );
-  if (rows[0]?.read_only !== 'off') throw unavailable('the database is read-only: it is not the primary');
+  checkWritable(rows[0]?.read_only);
+}
+
+/** Throws `service_unavailable` unless a session accepts writes. @param readOnly its setting transaction_read_only */
+export function checkWritable(readOnly: string | undefined): void {
+  if (readOnly !== 'off') throw unavailable('the database is read-only: it is not the primary');
 }
 
 /**

@@ -51,7 +51,8 @@ const maxRetryMs = 6 * 86_400_000;
 const maxMinutes = 1_440;
 
 /**
- * Adds up counts in memory and sends them once per `flushEveryMs`, so that callers never wait.
+ * Adds up counts in memory and sends them once per `flushEveryMs`, so that callers never wait. Without counts, it does
+ * nothing.
  *
  *   counting ──interval──► waiting ──previous report stored──► in flight ──response──► stored
  *                                                               └──no response──► sent again with the same number,
@@ -75,6 +76,8 @@ export class UsageReporter<T extends Tally> {
   #reportCreatedAtMs = 0;
   #sequence = 0n;
   #flushing: Promise<void> | undefined;
+  #started = false;
+  /** Set while there is something to send. */
   #timer: NodeJS.Timeout | undefined;
   #unavailable = false;
 
@@ -94,16 +97,27 @@ export class UsageReporter<T extends Tally> {
     const now = this.#now();
     const created = make(key, now - (now % minuteMs));
     this.#counting.set(key, created);
+    this.#flushLater();
     return created;
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.flush(), this.#options.flushEveryMs ?? onceASecondMs).unref();
+    this.#started = true;
+    this.#flushLater();
+  }
+
+  #flushLater(): void {
+    if (!this.#started || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.flush();
+    }, this.#options.flushEveryMs ?? onceASecondMs).unref();
   }
 
   /** Sends the remaining counts, with one attempt. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#started = false;
+    clearTimeout(this.#timer);
     await this.#flushing;
     await this.flush();
   }
@@ -113,6 +127,7 @@ export class UsageReporter<T extends Tally> {
     this.#gather();
     this.#flushing ??= this.#sendAll().finally(() => {
       this.#flushing = undefined;
+      if (this.#report || this.#waiting.size > 0) this.#flushLater();
     });
     await this.#flushing;
   }

@@ -1,6 +1,5 @@
-import { createWakeableSleep } from '@rms/async';
 import type { SecretBox } from '@rms/base/secrets';
-import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { AlertsMetrics } from '../metrics.ts';
@@ -27,17 +26,14 @@ type Delivered =
 
 export interface EmailSenderParts {
   readonly pool: Pool;
+  /** The queue of emails. */
+  readonly queue: Queue;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly box: SecretBox;
   readonly deliver: Deliver;
   readonly sender: Sender;
   readonly metrics: Pick<AlertsMetrics, 'emails'>;
   readonly log: Logger;
-}
-
-export interface EmailSender extends Worker {
-  /** Starts a lookup of due emails immediately. */
-  wake(): void;
 }
 
 const pollMs = 2_000;
@@ -53,9 +49,8 @@ const maxReplyLength = 300;
  *     ▲                  │  │  └──permanent failure, or too old──► failed
  *     └──after a delay───┘  └── process dies: the lease expires ──► queued
  */
-export function createEmailSender({ pool, time, box, deliver, sender, metrics, log }: EmailSenderParts): EmailSender {
-  const sleeper = createWakeableSleep();
-
+export function createEmailSender(parts: EmailSenderParts): Worker {
+  const { pool, queue, time, box, deliver, sender, metrics, log } = parts;
   const send = async (email: LeasedEmail) => {
     const fields = { email_id: email.id, workspace_id: email.workspaceId, attempts: email.attempts };
     const giveUp = async (error: string) => {
@@ -88,14 +83,13 @@ export function createEmailSender({ pool, time, box, deliver, sender, metrics, l
 
   return {
     name: 'emails',
-    wake: sleeper.wake,
     async run(signal) {
       // The SMTP server's settings may have changed.
       await hastenEmails(pool, leaseMs);
       while (!signal.aborted) {
         const emails = await leaseEmails(pool, batchSize, leaseMs);
         await Promise.all(emails.map(send));
-        if (emails.length < batchSize) await sleeper.sleep(pollMs, signal);
+        if (emails.length < batchSize) await queue.sleep(pollMs, signal);
       }
     },
   };

@@ -1,7 +1,6 @@
-import { abortableDelay } from '@rms/async';
 import { newId } from '@rms/base/ids';
 import type { Tenant } from '@rms/base/tenant';
-import { inTransaction, type Pool } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import { deleteSurplus, readCurrent, writeIncidents } from '../incident/incident-queries.ts';
@@ -10,12 +9,14 @@ import { insertNotifications } from '../notify/notification-queries.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
 import { decide } from './decide.ts';
-import { setDue, takeDue } from './evaluation-queries.ts';
+import { evaluationsDue, setDue, takeDue } from './evaluation-queries.ts';
 import { readFacts, type Windows } from './fact-queries.ts';
 import type { Facts } from './observe.ts';
 
 export interface EvaluatorParts {
   readonly pool: Pool;
+  /** The queue {@link dueTenants}. */
+  readonly queue: Queue;
   readonly log: Logger;
   readonly now: () => number;
   /** Interval between evaluations of an active tenant. */
@@ -32,11 +33,29 @@ const pollMs = 1_000;
 const quietEveryMs = 60_000;
 const failedEveryMs = 60_000;
 
+/** Returns the query of the tenants that are due soon, for createDatabaseWatch. @param everyMs as for the evaluator */
+export function dueTenants(everyMs: number): string {
+  return evaluationsDue(longestWaitMs(everyMs));
+}
+
+function longestWaitMs(everyMs: number): number {
+  return Math.max(everyMs, quietEveryMs, failedEveryMs);
+}
+
 /**
  * Creates the worker that evaluates the rules of due tenants. One transaction locks the tenant, reads the facts, and
  * writes incidents and notifications. If the process dies before the commit, nothing has changed.
  */
-export function createEvaluator({ pool, log, now, everyMs, gatherMs, onNotices, metrics }: EvaluatorParts): Worker {
+export function createEvaluator({
+  pool,
+  queue,
+  log,
+  now,
+  everyMs,
+  gatherMs,
+  onNotices,
+  metrics,
+}: EvaluatorParts): Worker {
   /**
    * Evaluates one due tenant. Returns false if none is due. A failing tenant is postponed so that it does not block the
    * others.
@@ -55,7 +74,7 @@ export function createEvaluator({ pool, log, now, everyMs, gatherMs, onNotices, 
 
   const evaluateNext = async (taken: { tenant?: Tenant }) => {
     const done = await inTransaction(pool, async (tx) => {
-      const tenant = await takeDue(tx, Math.max(everyMs, quietEveryMs, failedEveryMs));
+      const tenant = await takeDue(tx, longestWaitMs(everyMs));
       if (!tenant) return undefined;
       taken.tenant = tenant;
       const rules = withDefaults(tenant, await readRules(tx, tenant));
@@ -87,7 +106,7 @@ export function createEvaluator({ pool, log, now, everyMs, gatherMs, onNotices, 
     async run(signal) {
       while (!signal.aborted) {
         while (!signal.aborted && (await evaluateOne()));
-        await abortableDelay(Math.min(pollMs, everyMs), signal);
+        await queue.sleep(Math.min(pollMs, everyMs), signal);
       }
     },
   };

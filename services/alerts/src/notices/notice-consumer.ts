@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { environmentOf } from '@rms/base/tenant';
 import type { ConsumedRecord, EventBus } from '@rms/bus';
-import { inTransaction, isRefusal, type Pool } from '@rms/postgres/db';
+import { inTransaction, isRefusal, type Pool, type Queue } from '@rms/postgres/db';
 import { type Notice, NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
@@ -18,6 +18,8 @@ import {
 
 export interface NoticeConsumerParts {
   readonly pool: Pool;
+  /** The queue of the evaluator. */
+  readonly evaluations: Pick<Queue, 'wake'>;
   readonly bus: EventBus;
   readonly topic: string;
   readonly group: string;
@@ -28,7 +30,7 @@ export interface NoticeConsumerParts {
  * Creates the consumer of notices about webhooks. A notice states the situation as of its sequence, so a late or
  * repeated notice changes nothing. Notices of releases that assigned no sequence (0) are ordered by time.
  */
-export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeConsumerParts): Worker {
+export function createNoticeConsumer({ pool, evaluations, bus, topic, group, log }: NoticeConsumerParts): Worker {
   const take = async (record: ConsumedRecord) => {
     const notice = read(record);
     const ref = notice && webhookOf(notice);
@@ -53,6 +55,7 @@ export function createNoticeConsumer({ pool, bus, topic, group, log }: NoticeCon
         await endIncidents(tx, ref);
       }
     });
+    evaluations.wake();
   };
   const onBatch = async (records: readonly ConsumedRecord[], signal: AbortSignal) => {
     for (const record of records) {

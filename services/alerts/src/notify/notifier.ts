@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createWakeableSleep } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
 import type { Keys, SecretBox } from '@rms/base/secrets';
 import type { Tenant } from '@rms/base/tenant';
 import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
-import { type DatabaseTime, inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { type DatabaseTime, inTransaction, type Pool, type Queryable, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import { emailLifeMs } from '../email/email.ts';
@@ -29,6 +28,8 @@ import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.
 
 export interface NotifierParts {
   readonly pool: Pool;
+  /** The queue of pending notifications. */
+  readonly queue: Queue;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly workspaces: Workspaces;
   readonly recipients: Pick<Recipients, 'unconfirmedOf'>;
@@ -50,8 +51,6 @@ export type NotificationParts = Pick<AlertEmail, 'workspaceId' | 'environment' |
 
 /** Creates emails for pending notifications. */
 export interface Notifier extends Worker {
-  /** Starts a lookup of pending notifications immediately. */
-  wake(): void;
   /**
    * Queues a test for a rule's recipients and returns their addresses and the email IDs. Throws
    * `rate_limit_exceeded`. Rejects if auth is unavailable.
@@ -75,6 +74,7 @@ const maxLogged = 10;
 export function createNotifier(parts: NotifierParts): Notifier {
   const {
     pool,
+    queue,
     time,
     workspaces,
     recipients: known,
@@ -85,7 +85,6 @@ export function createNotifier(parts: NotifierParts): Notifier {
     log,
     onEmails,
   } = parts;
-  const sleeper = createWakeableSleep();
 
   const addresses = async (tenant: Tenant, kind: AlertKind) => {
     const rule = withDefaults(tenant, await readRules(pool, tenant)).find((one) => one.kind === kind) as Rule;
@@ -167,7 +166,6 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   return {
     name: 'notifications',
-    wake: sleeper.wake,
     async test(notification, origin) {
       const { workspaceId, kind } = notification;
       const recipients = await addresses(notification, kind);
@@ -199,7 +197,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
             log.warn({ err, notification_id: notification.id }, 'could not send an alert notification; retrying');
           }
         }
-        if (notifications.length < batchSize) await sleeper.sleep(pollMs, signal);
+        if (notifications.length < batchSize) await queue.sleep(pollMs, signal);
       }
     },
   };

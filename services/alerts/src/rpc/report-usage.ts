@@ -31,7 +31,7 @@ const evaluateWithinMs = 2_000;
  * Adds reported counts. The same transaction records the report's sequence number, so a repeated report is not counted
  * twice.
  */
-export function reportUsage({ pool, now }: HandlerParts): Handlers<typeof UsageService>['reportUsage'] {
+export function reportUsage({ pool, evaluations, now }: HandlerParts): Handlers<typeof UsageService>['reportUsage'] {
   return async ({ reporterId, sequence, requests, deliveries }) => {
     if (reporterId === '' || reporterId.length > maxIdLength) refuse('reporter_id', 'must have 1 to 64 characters');
     if (sequence < 1n) refuse('sequence', 'must be at least 1');
@@ -53,6 +53,7 @@ export function reportUsage({ pool, now }: HandlerParts): Handlers<typeof UsageS
       if (newDeliveries.length > 0) await addDeliveriesOf(tx, newDeliveries);
       if (fresh.size > 0) await evaluateSoon(tx, [...newRequests, ...newDeliveries], evaluateWithinMs);
     });
+    evaluations.wake(evaluateWithinMs);
     return {};
   };
 }

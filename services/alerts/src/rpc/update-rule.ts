@@ -14,7 +14,7 @@ import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed, removeUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, refuse } from './handler.ts';
 
-interface Parts extends Pick<HandlerParts, 'pool'> {
+interface Parts extends Pick<HandlerParts, 'pool' | 'evaluations'> {
   readonly workspaces: Workspaces;
   readonly recipients: Recipients;
   /** Called when emails are queued. */
@@ -26,7 +26,7 @@ interface Parts extends Pick<HandlerParts, 'pool'> {
  * confirm.
  */
 export function updateRule(parts: Parts): Handlers<typeof AlertsService>['updateRule'] {
-  const { pool, workspaces, recipients, onEmails } = parts;
+  const { pool, evaluations, workspaces, recipients, onEmails } = parts;
   return async (request, context) => {
     const tenant = toTenant(request);
     const { workspaceId } = tenant;
@@ -58,6 +58,7 @@ export function updateRule(parts: Parts): Handlers<typeof AlertsService>['update
       await appendAudit(tx, context, [ruleEntry(tenant, kind, { action: 'alert_rule.updated', changes })]);
       return { rule: { ...rule, updatedAt }, requested };
     });
+    evaluations.wake();
     if (requested > 0) onEmails();
     return { rule: toRuleMessage(rule, await readUnsubscribed(pool, tenant), outside) };
   };

@@ -1,5 +1,5 @@
 import { createSecretBox } from '@rms/base/secrets';
-import { createDatabaseTime } from '@rms/postgres/db';
+import { createDatabaseWatch, createQueue } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import type { Worker } from '@rms/runtime/service';
@@ -20,7 +20,8 @@ const metrics = createAlertsMetrics(registry);
 const box = createSecretBox(Buffer.alloc(32, 1));
 const dashboardUrl = 'https://dashboard.example.com';
 const onEmails = () => {};
-const time = createDatabaseTime(pool);
+const { time } = createDatabaseWatch(pool, {});
+const queue = createQueue();
 const listWorkspaces = async () => ({ workspaces: [], nextPageToken: '' }) as never;
 const listKeys = async () => ({ keys: [], nextPageToken: '' }) as never;
 const auth = { leaseEmailRequests: async () => ({ emailRequests: [] }) as never, deleteEmailRequests: listKeys };
@@ -28,7 +29,7 @@ const limiter = { raiseQuotas: async () => {}, onMarkersLost: () => () => {} };
 
 /** The endless loops of the service, on empty tables; the notice consumer waits for Kafka only. */
 const workers: readonly Worker[] = [
-  createEvaluator({ pool, log, now: Date.now, everyMs: 10_000, gatherMs: 60_000, onNotices: () => {}, metrics }),
+  createEvaluator({ pool, queue, log, now: Date.now, everyMs: 10_000, gatherMs: 60_000, onNotices: () => {}, metrics }),
   createKeySweep({
     pool,
     keys: { listKeys },
@@ -39,6 +40,7 @@ const workers: readonly Worker[] = [
   }),
   createNotifier({
     pool,
+    queue,
     workspaces: {} as never,
     recipients: {} as never,
     box,
@@ -50,7 +52,7 @@ const workers: readonly Worker[] = [
     onEmails,
   }),
   createAccountEmails({ pool, auth, box, dashboardUrl, log, time, onEmails }),
-  createEmailSender({ pool, box, deliver: {} as never, sender: {} as never, metrics, log, time }),
+  createEmailSender({ pool, queue, box, deliver: {} as never, sender: {} as never, metrics, log, time }),
   createQuotaKeeper({ pool, limiter, log, now: Date.now }),
   createHousekeeping({ pool, log, metrics: registry }),
 ];

@@ -1,13 +1,21 @@
-import { deleteInBatches, type Queryable } from '@rms/postgres/db';
+import { deleteInBatches, type Queryable, type Queue } from '@rms/postgres/db';
 import type { SealedEmail } from './email.ts';
 
-/** Queues an email, in the reported change's transaction. */
-export async function insertEmail(tx: Queryable, { id, sealed, expiresAt }: SealedEmail): Promise<void> {
+/** Maximum time from the insert of an email to its commit. */
+const commitMs = 1_000;
+
+/** Queues an email, in the transaction of the change that it reports. */
+export async function insertEmail(
+  tx: Queryable,
+  emails: Pick<Queue, 'wake'>,
+  { id, sealed, expiresAt }: SealedEmail,
+): Promise<void> {
   await tx.query('insert into auth.email_requests (id, sealed, expires_at) values ($1, $2, $3)', [
     id,
     sealed,
     expiresAt,
   ]);
+  emails.wake(commitMs);
 }
 
 /**
@@ -16,6 +24,7 @@ export async function insertEmail(tx: Queryable, { id, sealed, expiresAt }: Seal
  */
 export async function insertEmailOf(
   tx: Queryable,
+  emails: Pick<Queue, 'wake'>,
   userId: string,
   { id, sealed, expiresAt }: SealedEmail,
 ): Promise<void> {
@@ -23,6 +32,7 @@ export async function insertEmailOf(
     'insert into auth.email_requests (id, sealed, expires_at) select $1, $2, $3 from auth.users where id = $4',
     [id, sealed, expiresAt, userId],
   );
+  emails.wake(commitMs);
 }
 
 /** Difference between the clocks of two transactions that is not a jump. */

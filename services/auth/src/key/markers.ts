@@ -7,7 +7,6 @@ import type { Worker } from '@rms/runtime/service';
 import type { AuthMetrics } from '../metrics.ts';
 import { arePending, deletePendingMarkers, type KeyMarker, readPendingMarkers } from './marker-queries.ts';
 
-const everyMs = 1_000;
 /** Failures may alternate with successes, for example while the memory of Redis is almost full. */
 const reportEveryMs = 60_000;
 const batch = 1_000;
@@ -23,7 +22,7 @@ export interface Markers {
    * them. Call it after the commit. Never rejects.
    */
   hold(markers: readonly KeyMarker[]): Promise<void>;
-  /** Sets pending markers and confirms the markers every second; see {@link Limiter.confirmMarkers}. */
+  /** Sets pending markers and confirms the markers periodically; see {@link Limiter.confirmMarkers}. */
   readonly worker: Worker;
 }
 
@@ -36,7 +35,7 @@ export interface Markers {
  */
 export function createMarkers(parts: {
   pool: Pool;
-  limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers'>;
+  limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers' | 'confirmEveryMs'>;
   log: Logger;
   metrics: AuthMetrics;
 }): Markers {
@@ -103,7 +102,7 @@ export function createMarkers(parts: {
             }
           }
           metrics.markersConfirmed.set(confirmed ? 1 : 0);
-          await abortableDelay(everyMs, signal);
+          await abortableDelay(limiter.confirmEveryMs, signal);
         }
       },
     },

@@ -27,7 +27,7 @@ import type { HandlerParts } from './handler.ts';
  * link only if the caller requests it; the token is never logged.
  */
 export function createInvitation(parts: HandlerParts): Handlers<typeof InvitationsService>['createInvitation'] {
-  const { pool, time, box, throttle, maxInvitations, log } = parts;
+  const { pool, time, emails, box, throttle, maxInvitations, log } = parts;
   return async ({ workspaceId, email, role: roleMessage, returnToken }, context) => {
     const acting = await actingIn(pool, workspaceId, context.actor);
     requirePermission(acting, 'members:write');
@@ -68,7 +68,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
         invitedBy: inviter?.email ?? '',
         expireTime: timestampFromDate(created.expiresAt),
       };
-      await insertEmail(tx, makeEmail(box, created.email, { case: 'invitation', value }, created.expiresAt));
+      await insertEmail(tx, emails, makeEmail(box, created.email, { case: 'invitation', value }, created.expiresAt));
       await appendAudit(tx, context, [invitationCreated(before, created)]);
     });
     log.info({ workspace_id: workspaceId, invitation_id: created.id, role }, 'invitation created');

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import type { Keys, SecretBox } from '@rms/base/secrets';
-import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Idempotency } from '@rms/postgres/idempotency';
 import type { Logger } from '@rms/runtime/logging';
 import type { Markers } from '../key/markers.ts';
@@ -13,6 +13,8 @@ export interface HandlerParts {
   readonly pool: Pool;
   /** All instances share its clock. Links and challenges expire by it. */
   readonly time: Pick<DatabaseTime, 'nowMs'>;
+  /** The queue of emails that the alerts service fetches. */
+  readonly emails: Pick<Queue, 'wake' | 'untilRows'>;
   readonly markers: Pick<Markers, 'hold'>;
   readonly metrics: Pick<AuthMetrics, 'countVerdict' | 'countSignIn'>;
   readonly passwords: PasswordHasher;

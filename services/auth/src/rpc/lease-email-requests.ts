@@ -10,15 +10,21 @@ import type { HandlerParts } from './handler.ts';
 
 const most = 100;
 const leaseSeconds = 60;
+/** Well below the timeout of the caller. */
+const waitMs = 3_000;
 
-/** Leases queued emails. An email that cannot be decrypted or decoded is logged and stays queued until it expires. */
+/** Leases queued emails, and waits if there are none. An email that cannot be decrypted or decoded is logged and stays queued until it expires. */
 export function leaseEmailRequests({
   pool,
+  emails,
   box,
   log,
 }: HandlerParts): Handlers<typeof EmailRequestsService>['leaseEmailRequests'] {
-  return async ({ limit }) => {
+  return async ({ limit }, { signal, stopping }) => {
     if (limit < 1 || limit > most) throw invalid('limit', `must be 1 to ${most}`);
+    const hasRows = await emails.untilRows(waitMs, stopping);
+    // Emails that nobody receives must not be leased.
+    if (!hasRows || signal.aborted) return { emailRequests: [] };
     const leased = await leaseEmails(pool, limit, leaseSeconds);
     const emailRequests = leased.flatMap(({ id, sealed }) => {
       try {

@@ -25,7 +25,7 @@ const lifetimeMs = 24 * 3_600_000;
  * response and the work are the same, so the call does not reveal whether an account exists.
  */
 export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['requestEmailChange'] {
-  const { pool, time, box, throttle, log } = parts;
+  const { pool, time, emails, box, throttle, log } = parts;
   return async ({ id, email: text, proof }, context) => {
     selfOnly(context, id);
     const user = found(await findUser(pool, id), 'user', id);
@@ -44,7 +44,12 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
       const current = await lockUser(tx, id);
       if (current?.sessionGeneration !== user.sessionGeneration) throw changedMeanwhile();
       const isFree = await insertEmailChange(tx, tokenHash, { userId: id, email, emailKey }, expiresAt);
-      await insertEmailOf(tx, isFree ? id : '', makeEmail(box, email, { case: 'emailChange', value }, expiresAt));
+      await insertEmailOf(
+        tx,
+        emails,
+        isFree ? id : '',
+        makeEmail(box, email, { case: 'emailChange', value }, expiresAt),
+      );
       await notifyOfChange(tx, parts, current, Change.EMAIL_CHANGE_REQUESTED, context);
       const entries = userEntries(current, await membershipsOf(tx, [id]), {
         action: 'user.email_change_requested',

@@ -17,7 +17,7 @@ const lifetimeMs = 3_600_000;
 
 /** Sends a password reset link. The response and the work are the same for unknown addresses. */
 export function requestPasswordReset(parts: HandlerParts): Handlers<typeof PasswordsService>['requestPasswordReset'] {
-  const { pool, time, box, throttle, log } = parts;
+  const { pool, time, emails, box, throttle, log } = parts;
   return async ({ email }, context) => {
     const emailKey = emailKeyOf(email);
     await throttle.take(pool, [
@@ -33,7 +33,7 @@ export function requestPasswordReset(parts: HandlerParts): Handlers<typeof Passw
       const stored = await insertReset(tx, tokenHash, { userId: user?.id ?? '', emailKey }, expiresAt);
       const userId = user && stored ? user.id : '';
       const resetEmail = makeEmail(box, user?.email ?? email, { case: 'passwordReset', value }, expiresAt);
-      await insertEmailOf(tx, userId, resetEmail);
+      await insertEmailOf(tx, emails, userId, resetEmail);
       const memberships = await membershipsOf(tx, [userId]);
       const requested = { action: 'user.password_reset_requested' } as const;
       // A request for an unknown address concerns no user: an entry for every one would let anyone fill the audit log.

@@ -10,8 +10,9 @@ import { createAuthMetrics } from '../../src/metrics.ts';
 const pool = createEmptyPool();
 const log = createLogger({ name: 'auth', level: 'silent' });
 const registry = createMetrics('auth');
-const limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers'> = {
+const limiter: Pick<Limiter, 'setMarkers' | 'confirmMarkers' | 'confirmEveryMs'> = {
   setMarkers: async () => {},
+  confirmEveryMs: 1_000,
   confirmMarkers: (setAll) => setAll(async (changes) => changes),
 };
 const workers: readonly Worker[] = [

@@ -60,6 +60,7 @@ export class KeyUses extends PeriodicReport {
   noteRefusal(principal: Principal, errorCode: string): void {
     if (this.#refusals.size >= clientsKept && !this.#refusals.has(principal.keyId)) return;
     this.#refusals.set(principal.keyId, { principal, errorCode, atMs: Date.now() });
+    this.collected();
   }
 
   /** Reports everything since the last report. Failed reports are merged into the next one. */
@@ -79,6 +80,7 @@ export class KeyUses extends PeriodicReport {
       this.#refusals = new Map([...refused, ...this.#refusals]);
       this.#log.warn({ err, clients: reported.size }, 'could not report key uses; retrying with the next report');
       this.#requeue(reported);
+      this.collected();
     }
   }
 
@@ -98,6 +100,7 @@ export class KeyUses extends PeriodicReport {
     this.#uses.set(client, use);
     this.#clients.set(keyId, ofKey + 1);
     this.#clients.set(workspaceId, ofWorkspace + 1);
+    this.collected();
   }
 }
 

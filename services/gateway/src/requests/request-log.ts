@@ -92,6 +92,7 @@ export class RequestLog extends PeriodicReport {
   }
 
   note(record: RequestRecord): void {
+    this.collected();
     if (refusals.includes(record.status) && this.#leavesOut(record)) return;
     const ofWorkspace = this.#counts.get(record.workspaceId) ?? 0;
     const isFull = this.#records.length >= maxBuffered || ofWorkspace >= maxPerWorkspace;
@@ -158,6 +159,7 @@ export class RequestLog extends PeriodicReport {
     if (!this.#unavailable)
       this.#parts.log.warn({ err }, 'could not report request records; retrying with a later report');
     this.#unavailable = true;
+    this.collected();
     const capacity = Math.max(0, maxBuffered - this.#records.length);
     if (batch.length > capacity) this.#parts.dropped(batch.length - capacity);
     const kept = batch.slice(0, capacity);

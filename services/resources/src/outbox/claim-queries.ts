@@ -7,11 +7,11 @@ const memberKey = 2_147_483_647;
 
 export type Connection = Pick<PoolClient, 'query'>;
 
-/** Registers this relay in the database until the connection ends. */
+/** Registers this relay in the database until the connection ends, and notifies the other relays. */
 export async function joinRelays(connection: Connection): Promise<void> {
   await connection.query({
-    text: 'select pg_advisory_lock_shared($1, $2)',
-    values: [lockClass, memberKey],
+    text: `select pg_advisory_lock_shared($1, $2), pg_notify($3, '')`,
+    values: [lockClass, memberKey, channel],
   });
 }
 
@@ -59,7 +59,7 @@ export async function leaveRelays(connection: Connection): Promise<void> {
 }
 
 /**
- * NOTIFY channel of the relays. The payload lists partitions with new events; an empty payload means that partitions
- * are free.
+ * NOTIFY channel of the relays. The payload lists partitions with new events; an empty payload means that a
+ * relay has started, or that partitions are free.
  */
 export const channel = 'rms_outbox';

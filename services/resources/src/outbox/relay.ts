@@ -1,6 +1,13 @@
-import { coalesce, createWakeableSleep } from '@rms/async';
+import { coalesce } from '@rms/async';
 import type { EventBus } from '@rms/bus';
-import { connectionLifetimeSeconds, openSession, type Pool, type PoolClient } from '@rms/postgres/db';
+import {
+  connectionLifetimeSeconds,
+  createQueue,
+  openSession,
+  type Pool,
+  type PoolClient,
+  type Queue,
+} from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
@@ -24,6 +31,8 @@ export interface RelayOptions {
   readonly pool: Pool;
   /** Pool for deleting published events. It keeps query plans. */
   readonly keyedPool: Pool;
+  /** The outbox. By default, the relay polls it all the time. */
+  readonly queue?: Queue;
   readonly bus: EventBus;
   readonly topic: string;
   /** Number of partitions of the topic. */
@@ -31,9 +40,9 @@ export interface RelayOptions {
   readonly log: Logger;
   /** Registry for the relay's metrics. */
   readonly metrics: Metrics;
-  /** Interval of polling without a notification. */
+  /** Interval of polling without a notification, while the outbox may have rows. */
   readonly pollMs?: number;
-  /** How often the relay checks whether other relays have started or stopped. */
+  /** Interval at which the relay checks whether another relay has stopped. Relays that start notify the others. */
   readonly balanceMs?: number;
   /** How often the relay checks that its session sees the rows that other sessions see. */
   readonly stallCheckMs?: number;
@@ -65,6 +74,8 @@ export interface Relay extends Worker {
  * the limit keeps a stuck partition from delaying the others.
  */
 const roundMs = 25;
+/** Interval at which a relay without others verifies that its session works. */
+const aloneMs = 5_000;
 /** Maximum time at shutdown for batches in flight. */
 const drainMs = 5_000;
 
@@ -80,7 +91,7 @@ const drainMs = 5_000;
  * deletes rows instead of advancing a cursor, so the next read finds a row that commits late (docs/adr/0005).
  */
 export function createRelay(options: RelayOptions): Relay {
-  const { pool, partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
+  const { pool, queue = createQueue(), partitions, log, pollMs = 1_000, balanceMs = 2_000 } = options;
   const { stallCheckMs = 5_000, stallSeconds = 30 } = options;
   const owned = new Set<number>();
   const metrics = createRelayMetrics(options.metrics, { pool, owned });
@@ -89,10 +100,15 @@ export function createRelay(options: RelayOptions): Relay {
   /** Of partitions that are not due. When a partition is due, all its events are read. */
   const handed = new HandedEvents();
   let publisher: Publisher | undefined;
-  const sleeper = createWakeableSleep();
+  let pollAtMs = 0;
+  /** Wakes the relay for events that it knows. A poll that was not needed in the meantime need not be made up for. */
+  const wakeForKnown = () => {
+    if (!queue.mayHaveRows) pollAtMs = performance.now() + pollMs;
+    queue.wake();
+  };
   const wake = (touched: Iterable<number>) => {
     for (const partition of touched) makeDue(partition);
-    sleeper.wake();
+    wakeForKnown();
   };
   const makeDue = (partition: number) => {
     due.add(partition);
@@ -115,7 +131,7 @@ export function createRelay(options: RelayOptions): Relay {
       broken.abort(error ?? new Error('the database connection of the relay was lost'));
     connection.on('error', onBroken);
     connection.on('end', onBroken);
-    const onStop = () => sleeper.wake();
+    const onStop = () => queue.wake();
     signal.addEventListener('abort', onStop);
     try {
       await relayUntil(signal, broken, connection, health);
@@ -137,18 +153,18 @@ export function createRelay(options: RelayOptions): Relay {
   ) => {
     const replaceAtMs = performance.now() + connectionLifetimeSeconds() * 1000;
     let balanceAtMs = 0;
-    let pollAtMs = 0;
+    pollAtMs = 0;
     connection.on('notification', ({ payload }) => {
       if (payload) return wake(payload.split(',').map(Number));
       balanceAtMs = 0;
-      sleeper.wake();
+      queue.wake();
     });
     await connection.query(`listen ${channel}`);
     await joinRelays(connection);
     const moved = await repartition(connection, partitions);
     if (moved > 0) log.warn({ events: moved, partitions }, 'EVENT_PARTITIONS was reduced; unpublished events moved');
     await walkIndexOnly(connection);
-    const current = createPublisher({ ...options, metrics, sleeper, makeDue });
+    const current = createPublisher({ ...options, metrics, sleeper: queue, makeDue });
     publisher = current;
     broken.signal.addEventListener('abort', () => current.abort(broken.signal.reason), { once: true });
     const isIdle = (partition: number) => !due.has(partition) && !handed.has(partition) && !current.isBusy(partition);
@@ -159,26 +175,30 @@ export function createRelay(options: RelayOptions): Relay {
         const now = performance.now();
         if (now >= replaceAtMs) break;
         if (now >= balanceAtMs) {
+          // A notification during the statements below brings the next check forward.
           balanceAtMs = now + balanceMs;
           const before = new Set(owned);
-          await balanceClaims(connection, owned, { partitions, isBusy: current.isBusy });
+          const relays = await balanceClaims(connection, owned, { partitions, isBusy: current.isBusy });
+          if (relays === 1 && balanceAtMs > 0) balanceAtMs = now + Math.max(balanceMs, aloneMs);
           if (!stalls.stalled) health?.working();
-          void stalls.check(isIdle).then((stall) => {
-            if (!stall) return;
-            metrics.failed();
-            broken.abort(stall);
-            sleeper.wake();
-          });
+          if (queue.mayHaveRows || stalls.stalled)
+            void stalls.check(isIdle).then((stall) => {
+              if (!stall) return;
+              metrics.failed();
+              broken.abort(stall);
+              queue.wake();
+            });
           for (const partition of owned) if (!before.has(partition)) makeDue(partition);
         }
-        if (now >= pollAtMs) {
+        if (now >= pollAtMs && queue.mayHaveRows) {
           pollAtMs = now + pollMs;
           for (const partition of owned) makeDue(partition);
         }
         const ready = [...due].filter(isReady);
         const created = handed.take(isReady);
         if (ready.length === 0 && created.length === 0) {
-          await sleeper.sleep(Math.min(pollAtMs, balanceAtMs) - performance.now(), broken.signal);
+          const balanceInMs = balanceAtMs - performance.now();
+          await queue.sleep(Math.min(pollAtMs - performance.now(), balanceInMs), broken.signal, balanceInMs);
           continue;
         }
         for (const partition of ready) due.delete(partition);
@@ -208,7 +228,7 @@ export function createRelay(options: RelayOptions): Relay {
         if (!owned.has(partition) || !(isRead || handed.add(event))) others.add(partition);
       }
       if (others.size > 0) this.committed(others);
-      else sleeper.wake();
+      else wakeForKnown();
     },
     committed(touched) {
       const all = [...touched];

@@ -1,4 +1,4 @@
-import type { Pool } from '@rms/postgres/db';
+import type { Pool, Queue } from '@rms/postgres/db';
 import { Counter, type Metrics } from '@rms/runtime/metrics';
 import type { AttemptCounter } from '../engine/record/recorder.ts';
 import { type EndCount, takeEndCounts } from './end-count-queries.ts';
@@ -32,12 +32,17 @@ export function createEndCounter(metrics: Metrics): DeliveryCounter {
 
 const countsPerStatement = 1_000;
 
-/** Creates the task that passes the counts of deliveries that ended without an attempt to the counters. */
+/**
+ * Creates the task that passes the counts of deliveries that ended without an attempt to the counters.
+ * @param queue the queue of these counts
+ */
 export function createEndCountTask(
   pool: Pool,
+  queue: Pick<Queue, 'mayHaveRows'>,
   counters: readonly DeliveryCounter[],
 ): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
+    if (!queue.mayHaveRows) return;
     let taken: EndCount[];
     do {
       taken = await takeEndCounts(pool, countsPerStatement);

@@ -1,5 +1,4 @@
-import { abortableDelay } from '@rms/async';
-import { inTransaction, type Pool } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
@@ -10,6 +9,8 @@ const pollMs = 500;
 
 export interface ReplayerParts {
   readonly pool: Pool;
+  /** The queue of running replays. */
+  readonly queue: Queue;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly log: Logger;
 }
@@ -18,7 +19,7 @@ export interface ReplayerParts {
  * Creates the worker that runs replays, step by step. A replay with a failing step is postponed, so that it does not
  * delay the others.
  */
-export function createReplayer({ pool, engine, log }: ReplayerParts): Worker {
+export function createReplayer({ pool, queue, engine, log }: ReplayerParts): Worker {
   /** Returns how many deliveries were sent; undefined if no replay is due. */
   const step = async (): Promise<number | undefined> => {
     let replay: Replay | undefined;
@@ -39,7 +40,7 @@ export function createReplayer({ pool, engine, log }: ReplayerParts): Worker {
     async run(signal) {
       while (!signal.aborted) {
         const sent = await step();
-        if (sent === undefined) await abortableDelay(pollMs, signal);
+        if (sent === undefined) await queue.sleep(pollMs, signal);
         else if (sent > 0) engine.wake();
       }
     },

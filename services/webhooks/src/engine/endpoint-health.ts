@@ -1,5 +1,5 @@
 import { WorkspaceCache } from '@rms/base/tenant';
-import type { Pool } from '@rms/postgres/db';
+import type { Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryJob } from './attempt/job.ts';
 import type { Settlement } from './attempt/settle.ts';
@@ -37,6 +37,8 @@ export interface EndpointHealth {
 export interface EndpointHealthParts {
   readonly pool: Pool;
   readonly endings: Pick<Endings, 'inTurn'>;
+  /** The queue of notices. */
+  readonly notices: Pick<Queue, 'wake'>;
   readonly log: Logger;
   /** Applies to failing endpoints, not to the status 410 Gone. 0 means never. */
   readonly disableAfterHours: number;
@@ -45,7 +47,7 @@ export interface EndpointHealthParts {
 }
 
 export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth {
-  const { pool, endings, log, disableAfterHours, now } = parts;
+  const { pool, endings, notices, log, disableAfterHours, now } = parts;
   /**
    * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
    * `disableAfterHours`. Only changes are written.
@@ -73,6 +75,7 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
     const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
     if (await endings.inTurn(job.workspaceId, () => disableWebhook(pool, job, cause))) {
+      notices.wake();
       log.warn({ ...fields, reason }, 'webhook disabled');
     }
   };

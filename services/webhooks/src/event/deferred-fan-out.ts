@@ -1,7 +1,6 @@
-import { createWakeableSleep } from '@rms/async';
 import { idTime } from '@rms/base/ids';
 import type { Tenant } from '@rms/base/tenant';
-import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
@@ -11,27 +10,21 @@ import { fanOutDeferred, readDeferredTenants } from './deferred-queries.ts';
 
 export interface DeferredFanOutParts {
   readonly pool: Pool;
+  /** The queue of deferred events. */
+  readonly queue: Queue;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
   readonly log: Logger;
 }
 
-/** Creates the deliveries of deferred events. */
-export interface DeferredFanOut extends Worker {
-  /** Polls immediately. */
-  wake(): void;
-}
-
-/** Polls also find the deferred events of instances that have stopped. */
 const pollMs = 1_000;
 
 /**
  * Creates the worker that creates the deliveries of deferred events, in chunks, round-robin over tenants.
  * A tenant with a failing chunk is retried after a growing pause, without delaying the others.
  */
-export function createDeferredFanOut({ pool, engine, time, metrics, log }: DeferredFanOutParts): DeferredFanOut {
-  const sleeper = createWakeableSleep();
+export function createDeferredFanOut({ pool, queue, engine, time, metrics, log }: DeferredFanOutParts): Worker {
   const cooldowns = createCooldowns();
 
   /** Returns whether the tenant may have more deferred events that can be handled now. */
@@ -57,7 +50,6 @@ export function createDeferredFanOut({ pool, engine, time, metrics, log }: Defer
 
   return {
     name: 'deferred-fan-out',
-    wake: sleeper.wake,
     async run(signal) {
       while (!signal.aborted) {
         let hasMore = false;
@@ -65,7 +57,7 @@ export function createDeferredFanOut({ pool, engine, time, metrics, log }: Defer
           if (signal.aborted) return;
           if (await takeTurn(tenant)) hasMore = true;
         }
-        if (!hasMore) await sleeper.sleep(pollMs, signal);
+        if (!hasMore) await queue.sleep(pollMs, signal);
       }
     },
   };

@@ -1,13 +1,12 @@
 import { outsideSpans } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
-import { type DatabaseTime, isRefusal, type Pool, translatePgError } from '@rms/postgres/db';
+import { type DatabaseTime, isRefusal, type Pool, type Queue, translatePgError } from '@rms/postgres/db';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
 import { createCooldowns } from './cooldowns.ts';
 import { filterParked } from './dead-letter-queries.ts';
-import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { fanOut } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
 import type { HandledRange } from './position-queries.ts';
@@ -18,7 +17,7 @@ export interface EventStoreParts {
   readonly topic: string;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly deferred: Pick<DeferredFanOut, 'wake'>;
+  readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
   /** Clock of the pauses, in milliseconds. */

@@ -2,7 +2,7 @@ import { coalesce } from '@rms/async';
 import { endSpans, inSpans } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
 import { type BatchRange, type ConsumedRecord, type EventBus, RewoundError, type Subscription } from '@rms/bus';
-import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
@@ -11,7 +11,6 @@ import type { Arrival } from './arrival.ts';
 import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
-import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { createEventStore, type Stored } from './event-store.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
 import { logPartitions } from './partitions.ts';
@@ -27,7 +26,9 @@ export interface FanOutParts {
   readonly retentionDays: number;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly deferred: Pick<DeferredFanOut, 'wake'>;
+  /** The queues of deferred events and of parked records. */
+  readonly deferred: Pick<Queue, 'wake'>;
+  readonly parked: Pick<Queue, 'wake'>;
   readonly time: DatabaseTime;
   readonly metrics: WebhooksMetrics;
   readonly log: Logger;
@@ -58,7 +59,7 @@ interface Failure {
  *   records from the stored position ◄── the stored position is before the batch: the database has gone back
  */
 export function createFanOut(parts: FanOutParts): Worker {
-  const { pool, bus, topic, group, retentionDays, engine, watchers, deferred, time, metrics, log } = parts;
+  const { pool, bus, topic, group, retentionDays, engine, watchers, deferred, parked, time, metrics, log } = parts;
   const keepDeadLetters = createDeadLetters({ pool, topic, metrics, log });
   const store = createEventStore({ pool, topic, engine, watchers, deferred, time, metrics });
   const positions = createPositionStore({ pool, topic, metrics });
@@ -94,6 +95,7 @@ export function createFanOut(parts: FanOutParts): Worker {
         letters,
         ranges.map(({ range }) => range),
       );
+      if (letters.some(({ reason }) => reason === 'failed')) parked.wake();
       for (const batch of together) {
         const { range } = batch;
         if (range && behind.includes(range.partition)) failures.set(batch, { failure: new RewoundError(range) });

@@ -1,6 +1,5 @@
-import { createWakeableSleep } from '@rms/async';
 import { idTime } from '@rms/base/ids';
-import { type DatabaseTime, inTransaction, isRefusal, type Pool } from '@rms/postgres/db';
+import { type DatabaseTime, inTransaction, isRefusal, type Pool, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
@@ -17,7 +16,6 @@ import {
   type StoredLetter,
 } from './dead-letter-queries.ts';
 import { decode, isDead } from './decode.ts';
-import type { DeferredFanOut } from './deferred-fan-out.ts';
 import { eventsPerStatement } from './event-store.ts';
 import { fanOutStatements } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
@@ -26,22 +24,17 @@ import { tryTenantLock } from './tenant-lock.ts';
 
 export interface ParkedRecordsParts {
   readonly pool: Pool;
+  /** The queue of parked records. */
+  readonly queue: Queue;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity'>;
   readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly deferred: Pick<DeferredFanOut, 'wake'>;
+  readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'fresh'>;
   /** Retention of events: older ones cannot be stored. */
   readonly retentionDays: number;
   readonly log: Logger;
 }
 
-/** Stores the events of parked records. */
-export interface ParkedRecords extends Worker {
-  /** Polls immediately. */
-  wake(): void;
-}
-
-/** Polls also find the parked records of other instances. */
 const pollMs = 1_000;
 /** Values per transaction. */
 const valueBytes = 4 * 1024 * 1024;
@@ -52,9 +45,8 @@ const valueBytes = 4 * 1024 * 1024;
  * a growing pause, with fewer records, without delaying the others. A record that cannot become an event stays as a
  * dead letter.
  */
-export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
-  const { pool, watchers, deferred, log } = parts;
-  const sleeper = createWakeableSleep();
+export function createParkedRecords(parts: ParkedRecordsParts): Worker {
+  const { pool, queue, watchers, deferred, log } = parts;
   const cooldowns = createCooldowns();
 
   /** Returns whether the tenant may have more parked records that can be handled now. */
@@ -82,7 +74,6 @@ export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
 
   return {
     name: 'parked-records',
-    wake: sleeper.wake,
     async run(signal) {
       while (!signal.aborted) {
         let hasMore = false;
@@ -90,7 +81,7 @@ export function createParkedRecords(parts: ParkedRecordsParts): ParkedRecords {
           if (signal.aborted) return;
           if (await takeTurn(tenant)) hasMore = true;
         }
-        if (!hasMore) await sleeper.sleep(pollMs, signal);
+        if (!hasMore) await queue.sleep(pollMs, signal);
       }
     },
   };

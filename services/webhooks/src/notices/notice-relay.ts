@@ -1,9 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { abortableDelay } from '@rms/async';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { EventBus } from '@rms/bus';
-import type { Pool } from '@rms/postgres/db';
+import type { Pool, Queue } from '@rms/postgres/db';
 import { NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
@@ -15,6 +14,8 @@ const batch = 100;
 
 export interface NoticeRelayParts {
   readonly pool: Pool;
+  /** The queue of notices. */
+  readonly queue: Queue;
   readonly bus: EventBus;
   readonly topic: string;
   readonly log: Logger;
@@ -25,7 +26,7 @@ export interface NoticeRelayParts {
  * instances may publish the same notices, and in another order; consumers compare sequences. While the bus does not
  * accept notices, for example an in-process bus without a consumer, they stay in the table. Other work is not affected.
  */
-export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): Worker {
+export function createNoticeRelay({ pool, queue, bus, topic, log }: NoticeRelayParts): Worker {
   const publishSome = async (signal: AbortSignal) => {
     const notices = await readNotices(pool, batch);
     if (notices.length === 0) return 0;
@@ -50,7 +51,7 @@ export function createNoticeRelay({ pool, bus, topic, log }: NoticeRelayParts): 
           if (!signal.aborted) log.warn({ err }, 'could not publish notices; retrying');
           delayMs = Math.min(delayMs * 2, maxDelayMs);
         }
-        await abortableDelay(delayMs, signal);
+        await queue.sleep(delayMs, signal);
       }
     },
   };

@@ -12,9 +12,9 @@ import { lockWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Deletes a webhook and ends its pending deliveries as failed. Its delivery log is kept. */
-export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksService>['deleteWebhook'] {
-  return (request, context) =>
-    inTransaction(pool, async (tx) => {
+export function deleteWebhook({ pool, queues }: HandlerParts): Handlers<typeof WebhooksService>['deleteWebhook'] {
+  return async (request, context) => {
+    await inTransaction(pool, async (tx) => {
       const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
       checkVersion(versionOf(webhook), request.expectedVersions);
       await removeWebhook(tx, webhook);
@@ -22,8 +22,10 @@ export function deleteWebhook({ pool }: HandlerParts): Handlers<typeof WebhooksS
       await insertNotice(tx, noticeOf(webhook, 'webhook.deleted'));
       const changes = webhookChanges(webhook, undefined);
       await appendAudit(tx, context, [webhookEntry(webhook, { action: 'webhook.deleted', changes })]);
-      return {};
     });
+    queues.notices.wake();
+    return {};
+  };
 }
 
 /** Deletes a webhook. Returns false if it does not exist. */

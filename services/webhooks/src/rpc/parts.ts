@@ -2,7 +2,7 @@ import { RmsError } from '@rms/base/errors';
 import { type IdPrefix, isId, mustBeId } from '@rms/base/ids';
 import type { Keys, SecretBox } from '@rms/base/secrets';
 import { toTenant } from '@rms/base/tenant';
-import type { DatabaseTime, Pool } from '@rms/postgres/db';
+import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Idempotency, IdempotentRequest } from '@rms/postgres/idempotency';
 import type { Logger } from '@rms/runtime/logging';
 import type { Egress } from '../egress/egress.ts';
@@ -10,7 +10,6 @@ import type { EndpointAgents } from '../engine/attempt/endpoint-agents.ts';
 import type { SecretCache } from '../engine/attempt/secret-cache.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { FeedWatchers } from '../event/feed-watchers.ts';
-import type { ParkedRecords } from '../event/parked-records.ts';
 import type { WebhookStatus } from '../webhook/webhook.ts';
 
 /** Dependencies of the handlers. */
@@ -23,7 +22,7 @@ export interface HandlerParts {
   readonly egress: Egress;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'join'>;
-  readonly parkedRecords: Pick<ParkedRecords, 'wake'>;
+  readonly queues: Readonly<Record<'parked' | 'replays' | 'notices', Pick<Queue, 'wake'>>>;
   readonly time: Pick<DatabaseTime, 'fresh'>;
   readonly pageTokenKeys: Keys;
   /** Maximum number of webhooks per workspace, unless its plan sets a limit. 0 means no limit. */

@@ -12,7 +12,7 @@ const lettersPerCall = 1_000;
 export function replayDeadLetters({
   pool,
   pageTokenKeys,
-  parkedRecords,
+  queues,
 }: HandlerParts): Handlers<typeof DeadLettersService>['replayDeadLetters'] {
   return async (request, context) => {
     const selection = toSelection(request);
@@ -28,7 +28,7 @@ export function replayDeadLetters({
       }
       return step;
     });
-    if (parked > 0) parkedRecords.wake();
+    if (parked > 0) queues.parked.wake();
     const page = (start?.page ?? 1) + 1;
     return {
       parked,

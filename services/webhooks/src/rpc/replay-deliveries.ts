@@ -35,6 +35,7 @@ const undelivered: readonly LoggedStatus[] = ['failed', 'retrying', 'skipped'];
 export function replayDeliveries({
   pool,
   engine,
+  queues,
   idempotency,
   time,
 }: HandlerParts): Handlers<typeof DeliveriesService>['replayDeliveries'] {
@@ -90,6 +91,7 @@ export function replayDeliveries({
       const started = found(await findReplay(tx, scope, replay.id), 'replay', replay.id);
       return { ...estimated, replay: toReplayMessage(started) };
     });
+    queues.replays.wake();
     engine.wake();
     return { ...response, replayed };
   };

@@ -41,6 +41,7 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
       if (changed.url !== webhook.url || request.rateLimit !== undefined) await resetEndpoint(tx, changed.id);
       return changed;
     });
+    parts.queues.notices.wake();
     parts.engine.wake();
     return { webhook: toWebhookMessage(updated) };
   };

@@ -8,10 +8,9 @@ import { keysOfSecrets } from './sealed-queries.ts';
  * with keys that are not configured. After its first success it always succeeds: during a key rotation, other instances
  * encrypt with keys that this instance does not have yet, which must not take it out of service.
  */
-export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox; log: Logger }): () => Promise<void> {
+export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox; log: Logger }): () => void | Promise<void> {
   let satisfied = false;
-  return async () => {
-    if (satisfied) return;
+  const check = async () => {
     const stored = await keysOfSecrets(pool);
     const unknown = stored.filter((id) => !box.keyIds.includes(id));
     if (unknown.length > 0 && unknown.length === stored.length) {
@@ -28,4 +27,5 @@ export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox;
         'ENCRYPTION_KEY_PREVIOUS contains these keys or the secrets are rotated',
     );
   };
+  return () => (satisfied ? undefined : check());
 }

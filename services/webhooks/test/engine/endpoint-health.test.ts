@@ -1,3 +1,4 @@
+import { createQueue } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { perSuite, testDatabase, waitUntil } from '@rms/testkit';
 import { createEndpointHealth } from '../../src/engine/endpoint-health.ts';
@@ -27,7 +28,14 @@ describe('the failing_since time of a webhook', () => {
     const clock = { nowMs: 1_000_000 };
     const log = createLogger({ name: 'test', level: 'silent' });
     const health = (pool = database.pool) =>
-      createEndpointHealth({ pool, endings: createEndings(pool), log, disableAfterHours: 1, now: () => clock.nowMs });
+      createEndpointHealth({
+        pool,
+        endings: createEndings(pool),
+        notices: createQueue(),
+        log,
+        disableAfterHours: 1,
+        now: () => clock.nowMs,
+      });
     const attempt = (instance: ReturnType<typeof health>, statusCode: number) => {
       const { settlement, job: attempted } = responded(job, statusCode);
       return instance.note(attempted, settlement, false);

@@ -1,4 +1,4 @@
-import { createDatabaseTime } from '@rms/postgres/db';
+import { createDatabaseWatch, createQueue } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import type { Worker } from '@rms/runtime/service';
@@ -13,17 +13,24 @@ import { createNoticeRelay } from '../../src/notices/notice-relay.ts';
 
 const pool = createEmptyPool();
 const log = createLogger({ name: 'webhooks', level: 'silent' });
-const clock = { query: async () => ({ rows: [{ ms: 0 }], rowCount: 1 }) };
+const queue = createQueue();
+const watched = {
+  query: async () => ({ rows: [{ nowMs: 0, readOnly: 'off', queue: true }], rowCount: 1 }),
+  on: () => {},
+  off: () => {},
+};
 const unused = {} as never;
 
 /** The endless loops of the service, on empty tables; fan-out waits for Kafka only. */
 const workers: readonly Worker[] = [
-  createDatabaseTime(clock as never).reader,
-  createDeferredFanOut({ pool, engine: unused, time: unused, metrics: unused, log }),
-  createReplayer({ pool, engine: unused, log }),
-  createNoticeRelay({ pool, bus: unused, topic: 't', log }),
+  createDatabaseWatch(watched as never, { queue: 'select' }).worker,
+  createDeferredFanOut({ pool, queue, engine: unused, time: unused, metrics: unused, log }),
+  createReplayer({ pool, queue, engine: unused, log }),
+  createNoticeRelay({ pool, queue, bus: unused, topic: 't', log }),
   createHousekeeping({
     pool,
+    lanes: queue,
+    endCounts: queue,
     log,
     metrics: createMetrics('webhooks'),
     eraseOnDelete: true,

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/postgres/db';
+import type { Queryable, Queue } from '@rms/postgres/db';
 
 /** The deliveries of an ordered webhook about one resource. */
 export interface Lane {
@@ -18,9 +18,10 @@ interface Freed {
 const lanesPerScan = 5_000;
 
 /** Creates the housekeeping task that calls {@link freeLanes}; each run continues after the lanes of the one before. */
-export function createLaneScan(pool: Queryable): () => Promise<void> {
+export function createLaneScan(pool: Queryable, lanes: Pick<Queue, 'mayHaveRows'>): () => Promise<void> {
   let after: Lane | undefined;
   return async () => {
+    if (!lanes.mayHaveRows) return;
     ({ last: after } = await freeLanes(pool, after));
   };
 }

@@ -358,7 +358,7 @@ export declare const DeleteEmailRequestsResponseSchema: GenMessage<DeleteEmailRe
  */
 export declare const EmailRequestsService: GenService<{
   /**
-   * Leases the oldest requests for one minute.
+   * Leases the oldest requests for one minute. Waits for up to three seconds if there are none.
    *
    * @generated from rpc rms.auth.v1.EmailRequestsService.LeaseEmailRequests
    */
