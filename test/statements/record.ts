@@ -1,6 +1,6 @@
-// The test runner loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL statement
-// that source files send, with the session options and the values of its first execution with these options, to a file
-// of this process in STATEMENTS_DIR.
+// The test runner loads this file before each test file if STATEMENTS_DIR is set. It writes every distinct SQL
+// statement that source files send, with the session options and the values of its first execution with these options,
+// to a file of this process in STATEMENTS_DIR.
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import pg from 'pg';

@@ -49,7 +49,9 @@ export interface RedisWatchOptions {
   readonly markersTrustMs: number;
 }
 
-/** Watches the connection to one Redis server. `next` decides; this function reads the server and carries out effects. */
+/**
+ * Watches the connection to one Redis server. `next` decides; this function reads the server and carries out effects.
+ */
 export function createRedisWatch({ redis, log, ownKey }: RedisServer, options: RedisWatchOptions): RedisWatch {
   const { isMember, markersTrustMs } = options;
   const id = randomUUID();

@@ -20,8 +20,8 @@ export interface DialingConfig extends pg.ClientConfig {
 }
 
 /**
- * A client that opens its connection as `connect` of @rms/net/dial does: all addresses of the host race. pg itself opens
- * a single socket.
+ * A client that opens its connection as `connect` of @rms/net/dial does: all addresses of the host race. pg itself
+ * opens a single socket.
  */
 export class DialingClient extends pg.Client {
   constructor(config: DialingConfig) {

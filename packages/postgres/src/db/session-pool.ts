@@ -80,7 +80,8 @@ export class SessionPool extends pg.Pool {
     this.#readServer = createServerReader(options.timeoutMs);
     this.on('acquire', (session) => setInUse(session, true));
     this.on('release', (_error, session) => setInUse(session, false));
-    // A connection that breaks in use rejects its query and then also emits an error event, which would end the process.
+    // A connection that breaks in use rejects its query and then also emits an error event, which would end the
+    // process.
     this.on('connect', (session) => session.on('error', () => {}));
     // At the next query, the pool replaces an idle connection that has failed. An ended pool does not wait for the
     // connections that it is closing.

@@ -106,8 +106,8 @@ const settings: Statement = {
  * when its next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
- * the lock was granted; see `webhooks.schedule_deliveries()`. Webhooks that another transaction has locked have no result,
- * so that no tenant waits for another tenant's transaction.
+ * the lock was granted; see `webhooks.schedule_deliveries()`. Webhooks that another transaction has locked have no
+ * result, so that no tenant waits for another tenant's transaction.
  */
 export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, count }: Part): Promise<Leased> {
   const webhookIds = refills.map(({ webhookId }) => webhookId);

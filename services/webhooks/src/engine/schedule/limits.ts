@@ -5,8 +5,8 @@ export const limits = {
   /** … of a workspace. Five workspaces can fill an instance; bounds the sockets and memory of each. */
   attemptsOfWorkspace: 512,
   /**
-   * Part of each of these two limits that endpoints with a slow or failed last attempt may use together. The rest always
-   * remains for fast endpoints.
+   * Part of each of these two limits that endpoints with a slow or failed last attempt may use together. The rest
+   * always remains for fast endpoints.
    */
   partOfFailing: 1 / 2,
   /**
