@@ -39,14 +39,9 @@ describe('operating webhooks and deliveries', () => {
     await subscribe(tenant, 5);
     receiver.respondWith((_, response) => void response.writeHead(429, { 'retry-after': '3600' }).end());
     await rms.publish(newEvent(tenant));
-    const next = await waitUntil(
-      async () => (await rms.list(tenant))[0]?.attempts.length === 1 && (await rms.list(tenant))[0],
-      {
-        what: 'the first attempt',
-      },
-    );
-    expect(next.status).toBe(DeliveryStatus.RETRYING);
-    expect(Number(next.nextAttemptTime?.seconds)).toBeGreaterThan(Date.now() / 1000 + 3_000);
+    const [next] = await rms.retrying(tenant);
+    expect(next?.attempts).toHaveLength(1);
+    expect(Number(next?.nextAttemptTime?.seconds)).toBeGreaterThan(Date.now() / 1000 + 3_000);
   });
 
   test('disabling a webhook ends its pending deliveries, which can be redelivered after it is enabled', async () => {
@@ -54,7 +49,7 @@ describe('operating webhooks and deliveries', () => {
     const { id } = await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant))[0]?.attempts.length === 1, { what: 'the first attempt' });
+    await rms.retrying(tenant);
     await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.DISABLED });
     const delivery = await onlyDelivery(tenant);
     expect(delivery.status).toBe(DeliveryStatus.FAILED);
@@ -73,7 +68,7 @@ describe('operating webhooks and deliveries', () => {
     const { id } = await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant))[0]?.attempts.length === 1, { what: 'the first attempt' });
+    await rms.retrying(tenant);
     await rms.webhooks.deleteWebhook({ ...tenant, id });
     await rms.publish(newEvent(tenant));
     const delivery = await onlyDelivery(tenant);
@@ -88,7 +83,7 @@ describe('operating webhooks and deliveries', () => {
     await subscribe(tenant, 5, 3_600_000);
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant))[0]?.attempts.length === 1, { what: 'the first attempt' });
+    await rms.retrying(tenant);
     receiver.respondWith(410);
     await rms.publish(newEvent(tenant));
     const all = await rms.settled(tenant, 2);

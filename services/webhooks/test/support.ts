@@ -113,7 +113,16 @@ export async function startWebhooks(
     deliveries
       .listDeliveries({ ...tenant, pageSize: 1_000, withAttempts: true, ...filter })
       .then((page) => page.deliveries);
-  /** Waits until a tenant has at least `count` deliveries and all of them end. Returns the log. */
+  /** Waits until `count` deliveries of a tenant wait for a retry. Returns them. */
+  const retrying = (tenant: Tenant, count = 1) =>
+    waitUntil(
+      async () => {
+        const found = await list(tenant, { status: DeliveryStatus.RETRYING });
+        return found.length === count && found;
+      },
+      { what: `${count} deliveries that wait for a retry` },
+    );
+  /** Waits until a tenant has at least `count` deliveries and all of them have ended. Returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
@@ -142,6 +151,7 @@ export async function startWebhooks(
     deadLetters,
     readDeadLetters,
     list,
+    retrying,
     settled,
     async stop() {
       webhooks.close();

@@ -32,13 +32,7 @@ describe('a redelivery', () => {
       sequence,
     })) as [ReturnType<typeof newEvent>, ReturnType<typeof newEvent>];
     await rms.publish(first, second);
-    const [retrying] = await waitUntil(
-      async () => {
-        const found = await rms.list(tenant, { status: DeliveryStatus.RETRYING });
-        return found.length === 1 && found;
-      },
-      { what: 'the first attempt' },
-    );
+    const [retrying] = await rms.retrying(tenant);
     const [pending] = await rms.list(tenant, { status: DeliveryStatus.PENDING });
     expect([retrying?.eventId, pending?.eventId]).toEqual([first.id, second.id]);
     expect(pending?.nextAttemptTime).toBeUndefined();

@@ -1,12 +1,10 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { newId } from '@rms/base/ids';
 import { listAudit } from '@rms/postgres/audit';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { perSuite, waitUntil } from '@rms/testkit';
-import { newEvent } from '../support.ts';
+import { laneOf, newEvent, retries } from '../support.ts';
 import { startReplayScene } from './replay-support.ts';
 
 describe('a replay', () => {
@@ -92,13 +90,11 @@ describe('a replay', () => {
 
   test('during an outage sends retrying deliveries immediately, with a full set of retries', async () => {
     const { tenant, id, replay } = await scene.skipping(1);
-    const delay = durationFromMs(3_600_000);
-    const retryPolicy = { maxRetries: 1, initialDelay: delay, maxDelay: delay };
-    await scene.rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy });
+    await scene.rms.webhooks.updateWebhook({ ...tenant, id, retryPolicy: retries(1, 3_600_000) });
     scene.receiver.respondWith(400);
     await scene.rms.publish(newEvent(tenant), newEvent(tenant));
     const { RETRYING, SKIPPED, FAILED, PENDING } = DeliveryStatus;
-    await waitUntil(async () => (await scene.countOf(tenant, RETRYING)) === 2, { what: 'the first attempts' });
+    await scene.rms.retrying(tenant, 2);
     const counted = async (statuses?: DeliveryStatus[]) =>
       Number(
         (await scene.rms.deliveries.replayDeliveries({ ...replay, dryRun: true, ...(statuses && { statuses }) })).count,
@@ -129,18 +125,12 @@ describe('a replay', () => {
 
   test('of an ordered webhook keeps the order of the events of a resource', async () => {
     const { tenant, id, replay } = await scene.skipping(0);
-    const delay = durationFromMs(3_600_000);
-    const retryPolicy = { maxRetries: 1, initialDelay: delay, maxDelay: delay };
-    await scene.rms.webhooks.updateWebhook({ ...tenant, id, ordered: true, retryPolicy });
+    await scene.rms.webhooks.updateWebhook({ ...tenant, id, ordered: true, retryPolicy: retries(1, 3_600_000) });
     scene.receiver.respondWith(400);
-    const resourceId = newId('res');
-    const events = [1n, 2n, 3n].map((sequence) => ({
-      ...newEvent(tenant, 'resource.updated', 'thing', resourceId),
-      sequence,
-    }));
+    const events = laneOf(tenant, 3);
     const { PENDING, RETRYING } = DeliveryStatus;
     await scene.rms.publish(...events);
-    await waitUntil(async () => (await scene.countOf(tenant, RETRYING)) === 1, { what: 'the first attempt' });
+    await scene.rms.retrying(tenant);
     expect(await scene.countOf(tenant, PENDING)).toBe(2);
     scene.receiver.respondWith(200);
     const before = scene.receiver.requests.length;

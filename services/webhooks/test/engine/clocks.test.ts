@@ -23,9 +23,7 @@ describe('the clock of an instance', () => {
     const { tenant } = await subscribe();
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant, { status: DeliveryStatus.RETRYING })).length === 1, {
-      what: 'the first attempt',
-    });
+    await rms.retrying(tenant);
     receiver.respondWith(200);
     // The clock is set back many times, so that it is set back during every sleep, whenever the loop is woken.
     let times = 0;

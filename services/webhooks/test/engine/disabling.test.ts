@@ -56,9 +56,7 @@ describe('a webhook that is disabled automatically', () => {
     const id = await subscribe(tenant, 5);
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant), newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant, { status: DeliveryStatus.RETRYING })).length === 2, {
-      what: 'the first attempts',
-    });
+    await rms.retrying(tenant, 2);
     receiver.respondWith(410);
     await rms.publish(newEvent(tenant));
     const log = await rms.settled(tenant, 3);
@@ -116,9 +114,7 @@ describe('a webhook that is disabled automatically', () => {
     await failedFor(id, 3);
     receiver.respondWith(500);
     await rms.publish(newEvent(tenant));
-    await waitUntil(async () => (await rms.list(tenant, { status: DeliveryStatus.RETRYING })).length === 1, {
-      what: 'the first attempt',
-    });
+    await rms.retrying(tenant);
     // A single failure does not disable it.
     expect(await webhookOf(tenant, id)).toMatchObject({ status: WebhookStatus.ACTIVE });
     await rms.publish(...newEvents(tenant, 20));

@@ -67,13 +67,7 @@ describe('records of hostile receivers', () => {
       ids.push(await subscribe(tenant, `/later/${i}`, 1, policy));
     }
     await rms.publish(newEvent(tenant));
-    const log = await waitUntil(
-      async () => {
-        const retrying = await rms.list(tenant, { status: DeliveryStatus.RETRYING });
-        return retrying.length === requested.length && retrying;
-      },
-      { what: 'the first attempts' },
-    );
+    const log = await rms.retrying(tenant, requested.length);
     for (const [i, [status, retryAfter, delayMs]] of requested.entries()) {
       const delivery = log.find(({ webhookId }) => webhookId === ids[i]);
       const [attempt] = delivery?.attempts ?? [];
