@@ -49,7 +49,7 @@ describe('400 invalid_request', () => {
     ]);
     expect(await create({})).toEqual([{ field: 'name', message: 'is required' }]);
     expect(await detailsOf('POST', '/v1/api_keys', '{"name":"x"}')).toEqual([
-      { field: 'scope', message: 'is required; it must be one of read, write, admin' },
+      { field: 'scope', message: 'is required; it must be one of read, write, admin, restricted' },
     ]);
     expect(await create({ name: null })).toEqual([{ field: 'name', message: 'must be a string' }]);
   });

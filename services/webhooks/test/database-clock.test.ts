@@ -30,7 +30,8 @@ describe('the clock of PostgreSQL', () => {
     const log = createLogger({ name: 'webhooks', level: 'silent' });
     const parts = {
       pool: database.pool,
-      lanes: { mayHaveRows: true }, endCounts: { mayHaveRows: true },
+      lanes: { mayHaveRows: true },
+      endCounts: { mayHaveRows: true },
       log,
       metrics,
       eraseOnDelete: false,

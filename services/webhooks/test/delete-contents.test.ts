@@ -28,7 +28,14 @@ describeDeletion({
   housekeep: (pool, signal) => {
     const metrics = createMetrics('webhooks');
     const settings = { eraseOnDelete: false, retentionDays: 30, counters: [], reportRejected: () => {} };
-    return createHousekeeping({ pool, lanes: { mayHaveRows: true }, endCounts: { mayHaveRows: true }, log, metrics, ...settings }).run(signal);
+    return createHousekeeping({
+      pool,
+      lanes: { mayHaveRows: true },
+      endCounts: { mayHaveRows: true },
+      log,
+      metrics,
+      ...settings,
+    }).run(signal);
   },
 });
 

@@ -1,3 +1,4 @@
+import { newId } from '@rms/base/ids';
 import { checkDeliveryTables, type Finding, type TestDatabase } from '@rms/testkit';
 import { recordAttempts } from '../src/engine/record/record-queries.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
@@ -162,7 +163,9 @@ describe('the check of the delivery tables', () => {
     const creating = await database.pool.connect();
     await creating.query(`begin; insert into webhooks.webhooks
       select (jsonb_populate_record(w, jsonb_build_object('id', 'wh_later', 'created_at', now(), 'updated_at', now()))).*
-        from webhooks.webhooks as w`);
+        from webhooks.webhooks as w;
+      insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
+      values ('${workspaceId}', 'live', '${newId('aud')}', '', '', '', 'webhook.created', 'wh_later', '{}')`);
     await stepsOn(database.pool).store([newEvent(tenant)]);
     await creating.query('commit');
     creating.release();

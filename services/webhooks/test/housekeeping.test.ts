@@ -36,7 +36,8 @@ describe('housekeeping', () => {
     const log = createLogger({ name: 'webhooks', level: 'error', destination });
     const parts = {
       pool: database.pool,
-      lanes: { mayHaveRows: true }, endCounts: { mayHaveRows: true },
+      lanes: { mayHaveRows: true },
+      endCounts: { mayHaveRows: true },
       log,
       metrics,
       eraseOnDelete: false,

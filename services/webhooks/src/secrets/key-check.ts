@@ -8,7 +8,15 @@ import { keysOfSecrets } from './sealed-queries.ts';
  * with keys that are not configured. After its first success it always succeeds: during a key rotation, other instances
  * encrypt with keys that this instance does not have yet, which must not take it out of service.
  */
-export function createKeyCheck({ pool, box, log }: { pool: Pool; box: SecretBox; log: Logger }): () => void | Promise<void> {
+export function createKeyCheck({
+  pool,
+  box,
+  log,
+}: {
+  pool: Pool;
+  box: SecretBox;
+  log: Logger;
+}): () => void | Promise<void> {
   let satisfied = false;
   const check = async () => {
     const stored = await keysOfSecrets(pool);

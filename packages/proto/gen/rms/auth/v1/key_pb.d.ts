@@ -130,8 +130,8 @@ export declare type Key = Message<"rms.auth.v1.Key"> & {
   lastRefusal?: KeyRefusal | undefined;
 
   /**
-   * Name of the creator: the email address of a user, a key's name, the operator ("alice@laptop"). Set by
-   * GetKey, ListKeys and BatchFindKeys; empty: unknown, or deleted.
+   * Name of the creator: the email address of a user, the name of a key, the operator ("alice@laptop"). Empty: unknown,
+   * or deleted.
    *
    * @generated from field: string creator_name = 18;
    */

@@ -843,7 +843,7 @@ export declare type BatchVerifyKeysResponse = Message<"rms.auth.v1.BatchVerifyKe
 export declare const BatchVerifyKeysResponseSchema: GenMessage<BatchVerifyKeysResponse>;
 
 /**
- * State of a key, in this order of precedence: revoked, rolled, expired.
+ * State of a key, in this order of precedence: revoked, expired, rolled.
  *
  * @generated from enum rms.auth.v1.KeyStatus
  */
@@ -869,7 +869,7 @@ export enum KeyStatus {
   REVOKED = 3,
 
   /**
-   * Replaced by another key, also while the overlap lasts.
+   * Replaced by another key, during the overlap and afterwards.
    *
    * @generated from enum value: KEY_STATUS_ROLLED = 4;
    */

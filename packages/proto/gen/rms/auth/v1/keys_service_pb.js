@@ -203,7 +203,7 @@ export const KeyStatusSchema = /*@__PURE__*/
   enumDesc(file_rms_auth_v1_keys_service, 0);
 
 /**
- * State of a key, in this order of precedence: revoked, rolled, expired.
+ * State of a key, in this order of precedence: revoked, expired, rolled.
  *
  * @generated from enum rms.auth.v1.KeyStatus
  */

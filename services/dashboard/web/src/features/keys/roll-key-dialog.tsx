@@ -34,8 +34,8 @@ export function RollKeyDialog({
         }}
       >
         <p>
-          Creates a new key with the same name, scope, permissions and allowed addresses. The old key stays valid for a while, so
-          that clients can switch. Its page shows which clients still use it.
+          Creates a new key with the same name, scope, permissions and allowed addresses. The old key stays valid for a
+          while, so that clients can switch. Its page shows which clients still use it.
         </p>
         <SelectField label="Old key expires" name="overlap" options={overlaps} defaultValue="86400" />
         <ErrorNote error={roll.error} />
