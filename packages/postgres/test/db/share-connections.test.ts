@@ -1,7 +1,7 @@
 import { CallScope, inCall } from '@rms/async';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
 import { ConnectionShares } from '../../src/db/connection-shares.ts';
-import { createPool, inTransaction, type Pool } from '../../src/db/index.ts';
+import { inTransaction, type Pool } from '../../src/db/index.ts';
 
 describe('connections of a pool', () => {
   let database: TestDatabase;
@@ -10,7 +10,7 @@ describe('connections of a pool', () => {
     database = await testDatabase([]);
   });
   beforeEach(() => {
-    pool = createPool({ url: database.url, max: 4, applicationName: 'shares', log: { warn() {} } });
+    pool = testPool({ url: database.url, max: 4, applicationName: 'shares', log: { warn() {} } });
   });
   afterEach(() => pool.end());
   afterAll(() => database?.drop());
