@@ -8,9 +8,8 @@ import { fromEnvironmentMessage, toTenant } from '@rms/base/tenant';
 import {
   abortOnClose,
   BodyBudget,
-  checkHead,
-  createProxyWarning,
-  normalizeTarget,
+  createHttpApp,
+  mountEndpoints,
   parseBody,
   parseQuery,
   readJsonBody,
@@ -19,7 +18,7 @@ import {
 } from '@rms/net/http';
 import { actorOfUser } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
-import express, { type Request } from 'express';
+import type { Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { readLimits } from './checks/limits.ts';
 import { checkSameOrigin } from './checks/same-origin.ts';
@@ -30,7 +29,7 @@ import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
 import { changeKeyOf, sentKeyOf } from './http/change-key.ts';
-import { newLocals, type PageResponse } from './http/locals.ts';
+import { type Locals, newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
 import { setPageHeaders } from './http/page-headers.ts';
 import { Refusal, sendError } from './http/refusal.ts';
@@ -40,9 +39,8 @@ import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { RequestReports } from './requests/request-reports.ts';
-import { bodyLimitKibOf, type Endpoint, type OpenCall, pathOf } from './routes/endpoint.ts';
+import { bodyLimitKibOf, type Endpoint, type OpenCall, pathOf, type SignOutOfProvider } from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
-import { mount } from './routes/mount.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
 import type { TailHub } from './tail/tail-hub.ts';
 
@@ -69,7 +67,6 @@ interface ApiCaller extends ReturnType<typeof checkTenant> {
 /** Serves the dashboard's pages and the API that only these pages call. */
 export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
-  const warnOfProxy = createProxyWarning(config.trustedProxies, log);
   const rates = createUserRates();
   const bodies = new BodyBudget();
   const apiBackend = createBackend(backend.resources, backend, false);
@@ -171,32 +168,31 @@ export function createApp(parts: AppParts): RequestListener {
     });
   }
 
-  const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', false);
-  app.enable('case sensitive routing').enable('strict routing');
-  mountProbes(app, probes);
-  mountOneClick(app, backend);
   const { oidc } = config;
-  const signOutOfProvider = oidc
-    ? mountOidc(app, { config, oidc, provider: createProvider(oidc, log), signIn: backend.signIn, sessions, log })
-    : undefined;
-  mount(app, endpoints, serve);
-  app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
-
-  /** Wraps Express, because these steps apply to every response, including errors before routing. */
-  return (incoming, outgoing) => {
-    const request = incoming as Request;
-    const response = outgoing as PageResponse;
-    normalizeTarget(request);
-    response.locals = newLocals(request, config.trustedProxies);
-    const { requestId } = response.locals;
-    response.setHeader('X-Request-ID', requestId);
-    setPageHeaders(response, response.locals.client().usesHttps);
-    if (probes.draining) response.setHeader('Connection', 'close');
-    warnOfProxy(response.locals.client());
-    logAccess(request, response, log);
-    counts.countCall(request, response);
-    const fail = (cause: unknown) => {
+  let signOutOfProvider: SignOutOfProvider | undefined;
+  return createHttpApp<Locals>({
+    trustedProxies: config.trustedProxies,
+    probes,
+    log,
+    newLocals,
+    mount(app) {
+      mountProbes(app, probes);
+      mountOneClick(app, backend);
+      if (oidc) {
+        const provider = createProvider(oidc, log);
+        signOutOfProvider = mountOidc(app, { config, oidc, provider, signIn: backend.signIn, sessions, log });
+      }
+      const routes = endpoints.map((endpoint) => ({ method: endpoint.method, path: pathOf(endpoint), endpoint }));
+      mountEndpoints<Endpoint, Locals>(app, routes, { prefix: '/api', serve });
+      app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
+    },
+    begin(request, response) {
+      setPageHeaders(response, response.locals.client().usesHttps);
+      logAccess(request, response, log);
+      counts.countCall(request, response);
+    },
+    fail(cause, request, response) {
+      const { requestId } = response.locals;
       // Express throws a URIError if it cannot decode the path.
       const thrown = cause instanceof URIError ? routeNotFound(request) : cause;
       const isExpected = thrown instanceof Refusal || (thrown instanceof RmsError && thrown.code !== 'internal_error');
@@ -205,12 +201,6 @@ export function createApp(parts: AppParts): RequestListener {
       if (!isExpected) log.error({ err: thrown, request_id: requestId }, 'request failed');
       if (response.headersSent) response.destroy();
       else sendError(response, thrown, requestId);
-    };
-    try {
-      checkHead(request);
-      app(request, response, (thrown?: unknown) => fail(thrown ?? routeNotFound(request)));
-    } catch (error) {
-      fail(error);
-    }
-  };
+    },
+  });
 }

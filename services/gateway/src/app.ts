@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 import { type Admitted, type Backend, type Endpoint, endpoints, serveEndpoint } from '@rms/api';
-import { inSpans } from '@rms/async/tracing';
 import { networkOf } from '@rms/base/cidr';
 import { toRmsError } from '@rms/base/errors';
 import { keyMay } from '@rms/base/roles';
@@ -9,22 +8,19 @@ import {
   abortOnClose,
   type BodyBudget,
   baseUrlOf,
-  checkHead,
-  createProxyWarning,
+  createHttpApp,
   errorResponse,
-  normalizeTarget,
+  mountEndpoints,
   readJsonBody,
-  routeNotFound,
   sendResponse,
   setSecurityHeaders,
 } from '@rms/net/http';
 import type { Logger } from '@rms/runtime/logging';
-import express, { type Request } from 'express';
+import type { Request } from 'express';
 import type { Admit } from './checks/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
-import { type ApiResponse, newLocals } from './http/locals.ts';
-import { mount } from './http/mount.ts';
+import { type ApiResponse, type Locals, newLocals } from './http/locals.ts';
 import type { CountRequest } from './http/request-metrics.ts';
 import { traceRequest } from './http/request-span.ts';
 import { mountDocs } from './openapi/docs.ts';
@@ -50,7 +46,6 @@ export function createApp(parts: AppParts): RequestListener {
   const { environment, config, admit, backend, probes, requests, bodies, countRequest, log } = parts;
   const { trustedProxies, trustTraceparent } = config;
   const tracing = { environment, trustTraceparent };
-  const warnOfProxy = createProxyWarning(trustedProxies, log);
   const publicUrl = environment === 'live' ? config.publicLiveUrl : config.publicSandboxUrl;
 
   /** Checks a request in this order, calls the endpoint's handler and sends the response. */
@@ -83,28 +78,26 @@ export function createApp(parts: AppParts): RequestListener {
     sendResponse(response, result);
   }
 
-  const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', false);
-  app.enable('case sensitive routing').enable('strict routing');
-  mount(app, endpoints, { serve, admit });
-  mountProbes(app, probes);
-  mountDocs(app, config.webhookUrls, publicUrl ? new URL(publicUrl).pathname : '/');
-
-  /** Wraps Express, because these steps apply to every response, including errors before routing. */
-  return (incoming, outgoing) => {
-    const request = incoming as Request;
-    const response = outgoing as ApiResponse;
-    normalizeTarget(request);
-    response.locals = newLocals(request, trustedProxies);
-    response.setHeader('X-Request-ID', response.locals.requestId);
-    setSecurityHeaders(response, response.locals.client());
-    if (probes.draining) response.setHeader('Connection', 'close');
-    warnOfProxy(response.locals.client());
-    traceRequest(request, response, tracing);
-    recordRequest(request, response, { environment, requests });
-    logAccess(request, response, log);
-    countRequest(request, response);
-    const fail = (thrown: unknown) => {
+  return createHttpApp<Locals>({
+    trustedProxies,
+    probes,
+    log,
+    newLocals,
+    mount(app) {
+      const routes = endpoints.map((endpoint) => ({ method: endpoint.method, path: endpoint.path, endpoint }));
+      // Authentication comes before the 404 or 405 response.
+      mountEndpoints<Endpoint, Locals>(app, routes, { prefix: '/v1', serve, admit });
+      mountProbes(app, probes);
+      mountDocs(app, config.webhookUrls, publicUrl ? new URL(publicUrl).pathname : '/');
+    },
+    begin(request, response) {
+      setSecurityHeaders(response, response.locals.client());
+      traceRequest(request, response, tracing);
+      recordRequest(request, response, { environment, requests });
+      logAccess(request, response, log);
+      countRequest(request, response);
+    },
+    fail(thrown, _, response) {
       const error = toRmsError(thrown);
       response.locals.errorCode = error.code;
       const { requestId } = response.locals;
@@ -114,17 +107,8 @@ export function createApp(parts: AppParts): RequestListener {
         log.error({ err: error, code: error.code, request_id: requestId }, 'request failed');
       if (response.headersSent) response.destroy();
       else sendResponse(response, errorResponse(error, config.errorCatalogUrl));
-    };
-    try {
-      checkHead(request);
-      const serveIt = () => app(request, response, (thrown?: unknown) => fail(thrown ?? routeNotFound(request)));
-      const { span } = response.locals;
-      if (span) inSpans([span], serveIt);
-      else serveIt();
-    } catch (error) {
-      fail(error);
-    }
-  };
+    },
+  });
 }
 
 /** Reads the JSON body of a request. */

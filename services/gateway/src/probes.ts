@@ -1,10 +1,9 @@
-import { sendResponse } from '@rms/net/http';
+import { mountOpen, sendResponse } from '@rms/net/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
 import type { ApiResponse } from './http/locals.ts';
-import { mountOpen } from './http/mount.ts';
 
 /** Health state of this gateway. */
 export interface Probes {
@@ -75,10 +74,10 @@ export function mountProbes(app: Express, probes: Probes): void {
     const headers: Record<string, string> = isUp ? {} : { 'Retry-After': '1' };
     sendResponse(response, { status: isUp ? 200 : 503, json: JSON.stringify({ status }), headers });
   };
-  mountOpen(app, '/healthz', (response) =>
+  mountOpen(app, '/healthz', (response: ApiResponse) =>
     respond(response, !probes.draining, probes.draining ? 'draining' : 'healthy'),
   );
-  mountOpen(app, '/readyz', async (response) => {
+  mountOpen(app, '/readyz', async (response: ApiResponse) => {
     const { ready, status } = await probes.check();
     respond(response, ready, status);
   });

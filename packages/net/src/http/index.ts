@@ -1,4 +1,5 @@
 export { abortOnClose } from './abort-on-close.ts';
+export { type AppResponse, createHttpApp, mountEndpoints, mountOpen, type RequestLocals } from './app.ts';
 export { baseUrlOf } from './base-url.ts';
 export { type BodyOptions, readJsonBody } from './body.ts';
 export { BodyBudget } from './body-budget.ts';

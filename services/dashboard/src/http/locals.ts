@@ -1,28 +1,16 @@
-import type { IncomingMessage } from 'node:http';
-import type { CidrList } from '@rms/base/cidr';
-import { type Client, clientOf, requestIdOf } from '@rms/net/http';
-import type { Response } from 'express';
+import type { AppResponse, RequestLocals } from '@rms/net/http';
 
 /** State of a request. */
-export type Locals = {
-  readonly requestId: string;
-  readonly startedAtMs: number;
+export type Locals = RequestLocals & {
   /** Set once the session has been checked. */
   userId: string | undefined;
   /** Public error code of the response. Empty if it is not an error. */
   errorCode: string;
-  /** Returns the client, determined on first use. */
-  client(): Client;
 };
 
-export type PageResponse = Response<unknown, Locals>;
+export type PageResponse = AppResponse<Locals>;
 
-export function newLocals(request: IncomingMessage, trustedProxies: CidrList): Locals {
-  return {
-    requestId: requestIdOf(request),
-    startedAtMs: performance.now(),
-    userId: undefined,
-    errorCode: '',
-    client: () => clientOf(request, trustedProxies),
-  };
+/** Returns the state of a new request. */
+export function newLocals(): Omit<Locals, keyof RequestLocals> {
+  return { userId: undefined, errorCode: '' };
 }

@@ -1,16 +1,9 @@
-import type { IncomingMessage } from 'node:http';
-import { type Span, type TraceContext, untraced } from '@rms/async/tracing';
-import type { CidrList } from '@rms/base/cidr';
+import { type TraceContext, untraced } from '@rms/async/tracing';
 import type { LimitDecision } from '@rms/limits';
-import { type Client, clientOf, requestIdOf } from '@rms/net/http';
-import type { Response } from 'express';
+import type { AppResponse, RequestLocals } from '@rms/net/http';
 
 /** State of a request while it is served. */
-export type Locals = {
-  readonly requestId: string;
-  readonly startedAtMs: number;
-  /** Span of this request if it is traced. */
-  span: Span | undefined;
+export type Locals = RequestLocals & {
   /** Trace context that the RPCs of this request propagate. */
   trace: TraceContext;
   /** Set after authentication, like `keyId`. */
@@ -22,23 +15,18 @@ export type Locals = {
   errorCode: string | undefined;
   /** End of each step (performance.now()). undefined if it is not over. */
   readonly steps: { authenticatedAtMs?: number; limitedAtMs?: number; handledAtMs?: number };
-  /** Returns the client, determined on the first call. */
-  client(): Client;
 };
 
-export type ApiResponse = Response<unknown, Locals>;
+export type ApiResponse = AppResponse<Locals>;
 
-export function newLocals(request: IncomingMessage, trustedProxies: CidrList): Locals {
+/** Returns the state of a new request. */
+export function newLocals(): Omit<Locals, keyof RequestLocals> {
   return {
-    requestId: requestIdOf(request),
-    startedAtMs: performance.now(),
-    span: undefined,
     trace: untraced,
     workspaceId: undefined,
     keyId: undefined,
     limitOutcome: undefined,
     errorCode: undefined,
     steps: {},
-    client: () => clientOf(request, trustedProxies),
   };
 }

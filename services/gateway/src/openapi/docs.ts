@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { WebhookUrls } from '@rms/api';
-import { sendResponse } from '@rms/net/http';
+import { mountOpen, sendResponse } from '@rms/net/http';
 import type { Express } from 'express';
-import { mountOpen } from '../http/mount.ts';
 import { openApiDocument } from './document.ts';
 
 /**

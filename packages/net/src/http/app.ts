@@ -1,0 +1,140 @@
+import type { RequestListener } from 'node:http';
+import { inSpans, type Span } from '@rms/async/tracing';
+import type { CidrList } from '@rms/base/cidr';
+import type { Logger } from '@rms/runtime/logging';
+import express, { type Express, type Request, type Response } from 'express';
+import { checkHead } from './check-head.ts';
+import { type Client, clientOf } from './client.ts';
+import { methodNotAllowed, routeNotFound } from './refuse-route.ts';
+import { requestIdOf } from './request-id.ts';
+import { normalizeTarget } from './request-target.ts';
+import { createProxyWarning } from './untrusted-proxy.ts';
+
+/** State of a request that every app keeps, in `response.locals`. */
+export type RequestLocals = {
+  readonly requestId: string;
+  /** Start of the request, performance.now(). */
+  readonly startedAtMs: number;
+  /** Span of the request if it is traced. */
+  span?: Span | undefined;
+  /** Returns the client, determined on first use. */
+  client(): Client;
+};
+
+export type AppResponse<Locals extends RequestLocals> = Response<unknown, Locals>;
+
+export interface HttpAppParts<Locals extends RequestLocals> {
+  readonly trustedProxies: CidrList;
+  /** `draining`: responses close their connection, because the service stops. */
+  readonly probes: { readonly draining: boolean };
+  readonly log: Logger;
+  /** Returns the app's own state of a new request. */
+  newLocals(): Omit<Locals, keyof RequestLocals>;
+  /** Registers the routes. */
+  mount(app: Express): void;
+  /** Sets headers of the response, and observes it. Also runs for requests that fail before routing. */
+  begin(request: Request, response: AppResponse<Locals>): void;
+  /** Responds to a request that has failed. */
+  fail(thrown: unknown, request: Request, response: AppResponse<Locals>): void;
+}
+
+/**
+ * Creates the listener of an API or of pages, on Express. Every request gets an ID and its client, and its target and
+ * head are checked before routing. A request without a route fails with `not_found`.
+ */
+export function createHttpApp<Locals extends RequestLocals>(parts: HttpAppParts<Locals>): RequestListener {
+  const { trustedProxies, probes, log } = parts;
+  const warnOfProxy = createProxyWarning(trustedProxies, log);
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.enable('case sensitive routing').enable('strict routing');
+  parts.mount(app);
+
+  /** Wraps Express, because these steps apply to every response, including errors before routing. */
+  return (incoming, outgoing) => {
+    const request = incoming as Request;
+    const response = outgoing as AppResponse<Locals>;
+    normalizeTarget(request);
+    const common: RequestLocals = {
+      requestId: requestIdOf(request),
+      startedAtMs: performance.now(),
+      client: () => clientOf(request, trustedProxies),
+    };
+    response.locals = Object.assign(parts.newLocals(), common) as unknown as typeof response.locals;
+    response.setHeader('X-Request-ID', common.requestId);
+    if (probes.draining) response.setHeader('Connection', 'close');
+    warnOfProxy(common.client());
+    parts.begin(request, response);
+    const fail = (thrown: unknown) => parts.fail(thrown, request, response);
+    try {
+      checkHead(request);
+      const serve = () => app(request, response, (thrown?: unknown) => fail(thrown ?? routeNotFound(request)));
+      const { span } = response.locals;
+      if (span) inSpans([span], serve);
+      else serve();
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
+/** A method of a path: "/v1/things/{id}". */
+interface Route {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly path: string;
+}
+
+/**
+ * Registers endpoints. Other methods of their paths fail with `method_not_allowed`, and other paths below `prefix`,
+ * including paths that cannot be decoded, with `not_found`.
+ * @param admit runs before such a refusal, and throws if the caller must not learn whether the path exists
+ */
+export function mountEndpoints<Endpoint, Locals extends RequestLocals>(
+  app: Express,
+  routes: readonly (Route & { readonly endpoint: Endpoint })[],
+  {
+    prefix,
+    serve,
+    admit = async () => {},
+  }: {
+    readonly prefix: `/${string}`;
+    serve(endpoint: Endpoint, request: Request, response: AppResponse<Locals>): Promise<void>;
+    admit?(request: Request, response: AppResponse<Locals>): Promise<unknown>;
+  },
+): void {
+  type Answer = AppResponse<Locals>;
+  for (const [path = '', here = []] of Map.groupBy(routes, (route) => route.path)) {
+    const route = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    for (const { method, endpoint } of here) {
+      route[method]((request: Request, response: Answer) => serve(endpoint, request, response));
+    }
+    const methods = here.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    route.all(async (request: Request, response: Answer) => {
+      await admit(request, response);
+      throw methodNotAllowed(request, response, methods);
+    });
+  }
+  app.all(`${prefix}{/*rest}`, async (request: Request, response: Answer) => {
+    await admit(request, response);
+    throw routeNotFound(request);
+  });
+  // Express passes requests with an undecodable path to the error handler.
+  app.use(prefix, async (error: unknown, request: Request, response: Answer, _next: unknown) => {
+    if (!(error instanceof URIError)) throw error;
+    await admit(request, response);
+    throw routeNotFound(request);
+  });
+}
+
+/** Registers a GET route, outside the prefix of the endpoints. */
+export function mountOpen<Locals extends RequestLocals>(
+  app: Express,
+  path: string,
+  handle: (response: AppResponse<Locals>) => void | Promise<void>,
+): void {
+  const route = app.route(path);
+  route.get((_request: Request, response: AppResponse<Locals>) => handle(response));
+  route.all((request: Request, response: AppResponse<Locals>) => {
+    throw methodNotAllowed(request, response, ['GET', 'HEAD']);
+  });
+}
