@@ -5,8 +5,6 @@ import type { KeyChange, LimitCheck, LimitDecision, Limiter, LimiterOptions, Lim
 /** Keys per map. With `max` instead, LRUCache would allocate all entries at the start. */
 const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
 const markerTtlMs = 60 * 60 * 1000;
-/** Trust in markers in memory does not expire. A confirmation only deletes the pending markers of a killed process. */
-const confirmEveryMs = 60_000;
 
 /**
  * Creates a limiter in a process's memory, for npm start and outages of Redis. Memory is bounded: the least
@@ -84,7 +82,8 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
         setAll(changes);
         return changes;
       }),
-    confirmEveryMs,
+    // Trust in markers does not expire here. A confirmation only deletes the pending markers of a killed process.
+    confirmEveryMs: 60_000,
     async raiseQuotas(uses) {
       for (const { workspaceId, environment, monthMs, used: count } of uses) {
         const counter = `${workspaceId}/${environment}/${monthOf(monthMs).month}`;

@@ -20,8 +20,8 @@ export interface WebhooksContext {
   readonly security: RpcSecurity;
 }
 
-/** One connection each for fan-out, deferred fan-out, leases and the watch, and one per batch of the recorder. */
-const keyedConnections = 4 + recordingsInFlight;
+/** One connection each for fan-out, deferred fan-out and leases, and one per concurrent batch of the recorder. */
+const keyedConnections = 2 + recordingsInFlight + 1;
 const usageTimeoutMs = 5_000;
 
 /** Creates the production dependencies. Tests and standalone override some of them. */

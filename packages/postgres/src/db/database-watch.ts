@@ -25,13 +25,12 @@ export interface DatabaseWatch<Name extends string> {
   start(): Promise<void>;
   /** Throws unless the last reading succeeded and the database accepts writes. For the readiness check. */
   check(): void;
-  /** The worker that reads every {@link everyMs}, after a failure every second, and when an idle connection fails. */
+  /** The worker that reads {@link everyMs periodically}, and when an idle connection fails. */
   readonly worker: { readonly name: string; run(signal: AbortSignal): Promise<void> };
 }
 
 /** Less than the time after which a pool closes an idle connection, so that the readings keep one connection open. */
-const everyMs = 5_000;
-const failedEveryMs = 1_000;
+const everyMs = { working: 5_000, failing: 1_000 };
 const timeoutMs = 2_000;
 /** Maximum age of the clock for {@link DatabaseTime.fresh}. */
 const recentMs = 60_000;
@@ -111,7 +110,7 @@ export function createDatabaseWatch<Name extends string>(
           while (!signal.aborted) {
             await readInTime();
             const isWorking = failure === undefined && readOnly === 'off';
-            await sleeper.sleep(isWorking ? everyMs : failedEveryMs, signal);
+            await sleeper.sleep(isWorking ? everyMs.working : everyMs.failing, signal);
           }
         } finally {
           pool.off('error', sleeper.wake);

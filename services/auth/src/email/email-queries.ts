@@ -1,8 +1,10 @@
 import { deleteInBatches, type Queryable, type Queue } from '@rms/postgres/db';
 import type { SealedEmail } from './email.ts';
 
-/** Maximum time from the insert of an email to its commit. */
-const commitMs = 1_000;
+/** Announces an email to the alerts service. It is committed within a second. */
+function announce(emails: Pick<Queue, 'wake'>): void {
+  emails.wake(1_000);
+}
 
 /** Queues an email, in the transaction of the change that it reports. */
 export async function insertEmail(
@@ -15,7 +17,7 @@ export async function insertEmail(
     sealed,
     expiresAt,
   ]);
-  emails.wake(commitMs);
+  announce(emails);
 }
 
 /**
@@ -32,7 +34,7 @@ export async function insertEmailOf(
     'insert into auth.email_requests (id, sealed, expires_at) select $1, $2, $3 from auth.users where id = $4',
     [id, sealed, expiresAt, userId],
   );
-  emails.wake(commitMs);
+  announce(emails);
 }
 
 /** Difference between the clocks of two transactions that is not a jump. */
