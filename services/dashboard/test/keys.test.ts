@@ -5,7 +5,7 @@ import { timestampFromMs } from '@rms/rpc';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 const tenant = { workspaceId: ownWorkspace, environment: Environment.LIVE };
-const key = { ...tenant, id: newId('key'), allowedIps: [], uses: [], createTime: timestampFromMs(0) };
+const key = { ...tenant, id: newId('key'), permissions: [], allowedIps: [], uses: [], createTime: timestampFromMs(0) };
 
 describe('keys', () => {
   let dashboard: TestDashboard;
