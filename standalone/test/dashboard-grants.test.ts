@@ -12,7 +12,11 @@ interface Method {
 
 const root = join(import.meta.dirname, '..', '..');
 /** The dashboard, and the API's endpoints that it serves with sessions. */
-const sources = ['services/dashboard/src/**/*.ts', 'packages/api/src/{audit-entry,delivery,key,replay,request,resource,webhook,workspace}/*.ts', 'packages/api/src/*.ts'];
+const sources = [
+  'services/dashboard/src/**/*.ts',
+  'packages/api/src/{audit-entry,delivery,key,replay,request,resource,webhook,workspace}/*.ts',
+  'packages/api/src/*.ts',
+];
 
 /** The method that packages/api/src/backend.ts passes on without a call. */
 const passedOn = 'resources.listResources';

@@ -103,7 +103,8 @@ export function mountEndpoints<Endpoint, Locals extends RequestLocals>(
   },
 ): void {
   type Answer = AppResponse<Locals>;
-  for (const [path = '', here = []] of Map.groupBy(routes, (route) => route.path)) {
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path);
     const route = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const { method, endpoint } of here) {
       route[method]((request: Request, response: Answer) => serve(endpoint, request, response));
