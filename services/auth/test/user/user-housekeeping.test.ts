@@ -3,13 +3,23 @@ import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { waitUntil } from '@rms/testkit';
 import { createHousekeeping } from '../../src/housekeeping.ts';
+import { authDatabase } from '../support.ts';
 import { from, newAddress, newEmail, startAccounts } from '../user-support.ts';
 
 describe('Housekeeping of user data', () => {
   test('deletes expired rows and keeps the rest', async () => {
-    const accounts = await startAccounts();
+    const database = await authDatabase();
+    // A later task than the others of this test deletes it, so its end shows that they have run.
+    await database.pool.query(
+      `insert into auth.idempotency_keys (workspace_id, environment, key, fingerprint, answer, expires_at)
+       values ('ws_1', 'live', 'old', '', '', now() - interval '1 day')`,
+    );
+    const accounts = await startAccounts({ database });
     try {
       const { db } = accounts;
+      await waitUntil(async () => (await db.query('select from auth.idempotency_keys')).rowCount === 0, {
+        what: 'the first housekeeping',
+      });
       const ann = await accounts.newUser();
       const { workspaceId } = ann;
       const ago = (table: string, column: string, interval: string) =>
@@ -58,6 +68,7 @@ describe('Housekeeping of user data', () => {
       }
     } finally {
       await accounts.stop();
+      await database.drop();
     }
   });
 
