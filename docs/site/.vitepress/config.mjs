@@ -51,6 +51,8 @@ export default {
         'Users and sign-in': '/docs/users',
         'Usage and alerts': '/docs/alerts',
         'The rms command': '/docs/cli',
+        'Client libraries': '/docs/clients',
+        'TypeScript client': '/clients/typescript/',
       }),
       section('Operating rms', {
         Installation: '/docs/installation',

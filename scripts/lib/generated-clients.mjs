@@ -1,0 +1,11 @@
+import { typescriptClient } from './typescript-client.mjs';
+
+/** Returns the generated files of the clients: path relative to the root of the repository → text. */
+export async function generatedClients() {
+  // Loaded here, because the packages may have just been installed.
+  const { openApiDocument } = await import('../../services/gateway/src/openapi/document.ts');
+  // As JSON, in which zod's schemas are plain objects.
+  const document = JSON.parse(JSON.stringify(openApiDocument()));
+  const files = [...typescriptClient(document)];
+  return new Map(files.map(([name, text]) => [`clients/typescript/src/generated/${name}`, text]));
+}
