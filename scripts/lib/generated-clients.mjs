@@ -1,3 +1,4 @@
+import { pythonClient } from './python-client.mjs';
 import { typescriptClient } from './typescript-client.mjs';
 
 /** Returns the generated files of the clients: path relative to the root of the repository → text. */
@@ -6,6 +7,11 @@ export async function generatedClients() {
   const { openApiDocument } = await import('../../services/gateway/src/openapi/document.ts');
   // As JSON, in which zod's schemas are plain objects.
   const document = JSON.parse(JSON.stringify(openApiDocument()));
-  const files = [...typescriptClient(document)];
-  return new Map(files.map(([name, text]) => [`clients/typescript/src/generated/${name}`, text]));
+  const folders = {
+    'clients/typescript/src/generated': typescriptClient(document),
+    'clients/python/src/rms_client': pythonClient(document),
+  };
+  return new Map(
+    Object.entries(folders).flatMap(([folder, files]) => [...files].map(([name, text]) => [`${folder}/${name}`, text])),
+  );
 }

@@ -53,6 +53,7 @@ export default {
         'The rms command': '/docs/cli',
         'Client libraries': '/docs/clients',
         'TypeScript client': '/clients/typescript/',
+        'Python client': '/clients/python/',
       }),
       section('Operating rms', {
         Installation: '/docs/installation',

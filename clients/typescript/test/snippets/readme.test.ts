@@ -44,9 +44,9 @@ describe('the packed client in a project of its own', () => {
     await rms.resources.create({ name: 'Order 6' });
     const hasEvent = async () => (await rms.events.list().page()).data.length > 0;
     await waitUntil(hasEvent, { what: 'the first event' });
-    npm('pack', join(root, 'clients', 'typescript'), '--pack-destination', folder);
+    const file = npm('pack', join(root, 'clients', 'typescript'), '--pack-destination', folder).trim();
     writeFileSync(join(folder, 'package.json'), '{"type":"module","private":true}');
-    npm('install', '--offline', join(folder, 'rms-client-0.1.0.tgz'));
+    npm('install', '--offline', join(folder, file));
   }, 180_000);
   afterAll(async () => {
     await service?.stop();
