@@ -66,6 +66,13 @@ module.exports = {
       to: { path: '^(services/|standalone/)', pathNot: '^services/[^/]+/src/migrations\\.ts$' },
     },
     {
+      name: 'the-client-imports-nothing',
+      comment: 'Programs of users install the client alone, also in browsers.',
+      severity: 'error',
+      from: { path: '^clients/typescript/src/' },
+      to: { pathNot: '^clients/typescript/src/' },
+    },
+    {
       name: 'standalone-is-not-imported',
       severity: 'error',
       from: { pathNot: '^standalone/' },

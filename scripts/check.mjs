@@ -9,18 +9,20 @@ import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
 import { tierViolations } from './lib/test-tiers.mjs';
 
-const sources = ['packages', 'services', 'cli', 'standalone'];
+const sources = ['packages', 'services', 'cli', 'standalone', 'clients'];
 
 /** Checks by name. Each check returns a problem description, or undefined. */
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
   'types of the sources': () => run('tsc', []),
   'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
+  'types of the TypeScript client': () => run('tsc', ['-p', 'clients/typescript']),
   'types of the tests': () => run('tsc', ['-p', 'tsconfig.test.json']),
   'types of the scripts and benchmarks': () => run('tsc', ['-p', 'tsconfig.scripts.json']),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,
   'protos: generated code': generatedCode,
+  'clients: generated code': generatedParts,
   'imports between workspaces': () => run('depcruise', ['--output-type', 'err', ...sources]),
   'every package has two users': packageUsers,
   'no side effects at import': sideEffects,
@@ -113,6 +115,15 @@ function generatedCode() {
   return stale.length === 0 ? undefined : `run \`npm run generate\` and commit; out of date:\n${stale.join('\n')}`;
 }
 
+/** Checks that the generated parts of the clients are those of the current OpenAPI document. */
+async function generatedParts() {
+  // Loaded here, because the packages may have just been installed.
+  const { generatedClients } = await import('./lib/generated-clients.mjs');
+  const stale = [...(await generatedClients())].filter(([file, text]) => textOf(join(root, file)) !== text);
+  if (stale.length === 0) return undefined;
+  return `run \`npm run generate\` and commit; out of date:\n${stale.map(([file]) => file).join('\n')}`;
+}
+
 function openApiDocument() {
   const printer = join(root, 'services', 'gateway', 'src', 'openapi', 'print-main.ts');
   const { status, stdout, output } = execute(process.execPath, [printer]);
@@ -196,9 +207,9 @@ function combinedSignals() {
  * the name has another address. @rms/net/dial lets the addresses race.
  */
 function dialedNames() {
-  /** Connect to an address, to loopback, from a browser, or with an agent that uses @rms/net/dial. */
+  /** Connect to an address, to loopback, from a browser, in a program of a user, or with an agent that uses @rms/net/dial. */
   const exempt =
-    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^services\/dashboard\/web\/|^standalone\/|\/(cancel-statement|provider-fetch)\.ts$/;
+    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^clients\/|^services\/dashboard\/web\/|^standalone\/|\/(cancel-statement|provider-fetch)\.ts$/;
   const dials = /import \{[^}]*\b(connect|createConnection)\b[^}]*\} from 'node:net'|(?<![.\w])fetch\(/;
   const problems = filesOf(...sources).filter(
     (file) => /\/src\/.*\.tsx?$/.test(file) && !exempt.test(file) && dials.test(readFileSync(join(root, file), 'utf8')),

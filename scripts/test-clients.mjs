@@ -1,5 +1,6 @@
 // npm run test:clients: generates clients from the OpenAPI document with the generators that our users use, compiles
 // them, and calls a service (npm start) with two of them: create, list, webhook, and event feed with an erased event.
+// Runs the tests of clients/python against the same service.
 //
 // A check with missing programs is named and does not count. The last line is "N passed, N failed".
 import { execFile } from 'node:child_process';
@@ -19,6 +20,8 @@ import { execute } from './lib/tools.mjs';
 const scenarios = join(root, 'scripts', 'clients');
 /** Time limit of a scenario, in case it hangs. */
 const maxMs = 120_000;
+/** Time limit of a step of the tests of clients/python. */
+const maxClientMs = 300_000;
 
 await ensureNode();
 const folder = mkdtempSync(join(tmpdir(), 'rms-clients-'));
@@ -45,7 +48,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Runs the scenario with each client that has been generated, against one service. */
+/** Runs the scenario with each client that has been generated, and the tests of clients/python, against one service. */
 async function callService(clients) {
   const programs = {
     'openapi-generator python': (target) => [join(target, '.venv', 'bin', 'python'), join(scenarios, 'scenario.py')],
@@ -57,13 +60,23 @@ async function callService(clients) {
     },
   };
   const chosen = Object.entries(programs).filter(([name]) => clients.has(name));
-  if (chosen.length === 0) return;
   const { makeCertificates, startStandalone, waitUntil } = await import('../packages/testkit/src/index.ts');
   const authority = makeCertificates(join(folder, 'certificates'));
   const receiver = await startReceiver(authority.issue('receiver'));
   const env = { WEBHOOK_CA_FILE: authority.caFile, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ERASE_ON_DELETE: 'true' };
   const service = await startStandalone({ env });
   try {
+    const { key } = await service.rms(
+      'keys',
+      'create',
+      '--environment',
+      'sandbox',
+      '--scope',
+      'admin',
+      '--name',
+      'own',
+    );
+    await check('clients/python: types, tests and README', () => testPythonClient(service.sandboxUrl, key));
     for (const [name, program] of chosen) {
       await check(`${name}: create, list, webhook, feed`, async () => {
         const [command, script] = program(clients.get(name));
@@ -81,6 +94,28 @@ async function callService(clients) {
     await service.stop();
     receiver.server.close();
   }
+}
+
+/** Installs clients/python, and runs mypy and its tests against the service. */
+async function testPythonClient(url, key) {
+  const venv = join(folder, 'python');
+  const client = join(root, 'clients', 'python');
+  const run = (command, ...args) =>
+    promisify(execFile)(command, args, {
+      cwd: client,
+      // Leaves no files in the checkout.
+      env: { ...process.env, RMS_URL: url, RMS_API_KEY: key, PYTHONDONTWRITEBYTECODE: '1' },
+      timeout: maxClientMs,
+    }).catch((error) => {
+      throw error.code === 'ENOENT'
+        ? new MissingProgram(`${command} is missing`)
+        : new Error(error.stdout + error.stderr);
+    });
+  await run('python3', '-m', 'venv', venv);
+  const python = join(venv, 'bin', 'python');
+  await run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${client}[test]`);
+  await run(python, '-m', 'mypy', '--cache-dir', join(folder, 'mypy'));
+  await run(python, '-m', 'pytest', '--quiet');
 }
 
 /** Starts an HTTPS endpoint of webhooks: generated clients accept no other URL. */

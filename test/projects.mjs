@@ -14,6 +14,7 @@ export const suites = ['stores', 'faults', 'browser', 'traces', 'snippets'];
 /** Folders of the fast tier: every workspace with tests, the black-box tests of the API, and the test runner. */
 export const fastFolders = [
   ...childrenOf('packages').filter(hasTests),
+  ...childrenOf('clients').filter(hasTests),
   ...childrenOf('services').filter(hasTests),
   'cli',
   'standalone',
@@ -40,7 +41,8 @@ export const projects = new Map(
 
 /** Returns a suite's folders, for example test/stores and packages/bus/test/stores. */
 export function foldersOf(suite) {
-  const workspaces = ['.', 'cli', 'standalone', ...childrenOf('packages'), ...childrenOf('services')];
+  const groups = ['packages', 'clients', 'services'];
+  const workspaces = ['.', 'cli', 'standalone', ...groups.flatMap(childrenOf)];
   return workspaces.map((folder) => join(folder, 'test', suite)).filter((folder) => existsSync(join(root, folder)));
 }
 

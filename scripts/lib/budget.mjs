@@ -6,7 +6,8 @@ import { parseSync } from '@swc/core';
 /** Lines that make a function long. */
 const longFunctionLines = 100;
 
-const isCode = (file) => /\.(tsx?|mts|mjs|cjs)$/.test(file) && !file.startsWith('packages/proto/gen/');
+const isGenerated = (file) => /^(packages\/proto\/gen|clients\/typescript\/src\/generated)\//.test(file);
+const isCode = (file) => /\.(tsx?|mts|mjs|cjs)$/.test(file) && !isGenerated(file);
 const isTest = (file) => /(^|\/)test\/|^packages\/testkit\//.test(file);
 /** Files that the list of their service imports, one per method, route or command. */
 const isListed = (file) => /\/(rpc|routes|commands)\//.test(file);

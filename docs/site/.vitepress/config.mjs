@@ -51,6 +51,9 @@ export default {
         'Users and sign-in': '/docs/users',
         'Usage and alerts': '/docs/alerts',
         'The rms command': '/docs/cli',
+        'Client libraries': '/docs/clients',
+        'TypeScript client': '/clients/typescript/',
+        'Python client': '/clients/python/',
       }),
       section('Operating rms', {
         Installation: '/docs/installation',
