@@ -209,7 +209,7 @@ function combinedSignals() {
 function dialedNames() {
   /** Connect to an address, to loopback, from a browser, in a program of a user, or with an agent that uses @rms/net/dial. */
   const exempt =
-    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^clients\/|^services\/dashboard\/web\/|^standalone\/|\/(cancel-statement|provider-fetch)\.ts$/;
+    /^packages\/(net\/src\/dial|testkit|local-postgres)\/|^clients\/|^services\/dashboard\/web\/|^standalone\/|\/(dialing-client|provider-fetch)\.ts$/;
   const dials = /import \{[^}]*\b(connect|createConnection)\b[^}]*\} from 'node:net'|(?<![.\w])fetch\(/;
   const problems = filesOf(...sources).filter(
     (file) => /\/src\/.*\.tsx?$/.test(file) && !exempt.test(file) && dials.test(readFileSync(join(root, file), 'utf8')),

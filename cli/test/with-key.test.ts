@@ -63,7 +63,10 @@ describe('the address and the key of a command', () => {
 });
 
 test('every operation of the API is a command', async () => {
-  const nouns = ['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'audit', 'workspace'];
+  const nouns = [
+    ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests'],
+    ...['alert-rules', 'incidents', 'alert-channels', 'audit', 'workspace'],
+  ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
   const commands = program.commands
     .filter((command) => nouns.includes(command.name()))
@@ -79,6 +82,10 @@ test('every operation of the API is a command', async () => {
     ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
     ...['replays create', 'replays list', 'replays show', 'replays cancel'],
     ...['requests list', 'requests show'],
+    ...['alert-rules list', 'alert-rules show', 'alert-rules update', 'alert-rules test'],
+    ...['incidents list', 'incidents show', 'incidents acknowledge', 'incidents mute'],
+    ...['alert-channels list', 'alert-channels create', 'alert-channels show', 'alert-channels update'],
+    ...['alert-channels delete', 'alert-channels test'],
     ...['workspace', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);

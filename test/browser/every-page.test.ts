@@ -112,6 +112,7 @@ describeWith('chromium', 'Every page', () => {
     ['/deliveries', 'Redeliver all failed'],
     ['/settings/keys', 'Create key'],
     ['/settings/alerts', 'Edit rule: Monthly quota'],
+    ['/settings/alerts', 'Add channel'],
     ['/settings/team', 'Invite member'],
   ])('on %s, each control of the dialog "%s" is in a view of 320 by 400 pixels', async (path, name) => {
     await page.setViewportSize({ width: 320, height: 400 });

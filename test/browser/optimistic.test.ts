@@ -80,7 +80,7 @@ describeWith('chromium', 'Optimistic updates', () => {
     [
       'turning off an alert rule',
       () => '/settings/alerts',
-      /\/alerts\/rules\/quota$/,
+      /\/alert_rules\/quota$/,
       ['Disable rule: Monthly quota', 'Disabled', 'Enabled'],
       'The rule was not changed.',
     ],

@@ -93,9 +93,9 @@ describeWith('chromium', 'User-provided content', () => {
     }
     await receiver.waitFor(({ json }) => json.data.object.id === created.resource, 'the last delivery');
     await ask('PATCH', '/api/account', { name: payloads.slice(0, 3).join(' ') });
-    await ask('PATCH', api('/alerts/rules/quota'), { recipients: ["z'&{y}`|@example.com"] });
+    await ask('PUT', api('/alert_rules/quota'), { recipients: ["z'&{y}`|@example.com"] });
     await ask('POST', api('/invitations'), { email: "guest'&{y}`|@example.com", role: 'viewer' });
-    await ask('POST', api('/alerts/rules/quota/test'));
+    await ask('POST', api('/alert_rules/quota/test'));
     const list = await waitUntil(
       async () => {
         const { data } = await ask<{ data: { id: string; request_id: string; status: string }[] }>(

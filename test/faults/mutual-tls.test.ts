@@ -126,7 +126,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     ]) {
       await ask('GET', path);
     }
-    for (const path of ['/limits', '/alerts/rules', '/alerts/incidents', '/requests']) await ask('GET', path);
+    for (const path of ['/limits', '/alert_rules', '/incidents', '/requests']) await ask('GET', path);
     // The gateway and webhooks report their counts. alerts fetches the owners and the email requests from auth.
     await waitUntil(async () => (await ask('GET', '/usage')).points.some(countsBoth), {
       what: 'the counts',
@@ -136,8 +136,8 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     await waitUntil(() => ['guest@example.com', email].every((to) => recipients().some((one) => one?.trim() === to)), {
       what: 'the emails of the invitation and of the alert',
     });
-    const { data } = await ask('GET', '/alerts/incidents');
-    expect(data).toMatchObject([{ kind: 'delivery_failures_in_a_row', subject_id: id }]);
+    const { data } = await ask('GET', '/incidents');
+    expect(data).toMatchObject([{ kind: 'delivery_failures_in_a_row', subject: { id } }]);
     expect((await network.rms<{ done: boolean }>('secrets', 'rotate')).done).toBe(true);
   });
 

@@ -66,6 +66,7 @@ const fewPerWorkspace = new Set([
   'auth.invitations',
   'auth.keys',
   'auth.memberships',
+  'alerts.channels',
   'alerts.disabled_webhooks',
   'alerts.expiring_keys',
   'alerts.unsubscribed',

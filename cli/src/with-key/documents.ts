@@ -10,6 +10,9 @@ export type Noun =
   | 'deliveries'
   | 'replays'
   | 'requests'
+  | 'alert-rules'
+  | 'incidents'
+  | 'alert-channels'
   | 'keys'
   | 'workspace'
   | 'audit';
@@ -32,6 +35,9 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
     'api_key_id',
     'client_ip',
   ],
+  'alert-rules': ['kind', 'enabled', 'threshold', 'window', 'minimum', 'to_owners', 'recipients'],
+  incidents: ['id', 'kind', 'subject.id', 'subject.name', 'status', 'severity', 'opened_at', 'closed_at', 'summary'],
+  'alert-channels': ['id', 'type', 'name', 'addresses', 'url', 'hint', 'created_at'],
   keys: ['id', 'name', 'scope', 'hint', 'created_at', 'last_used_at', 'expires_at', 'status'],
   workspace: [],
   audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],

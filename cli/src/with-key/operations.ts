@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Endpoint } from '@rms/api';
+import { type Endpoint, parameterOf } from '@rms/api';
 import { endpoints } from '@rms/api/endpoints';
 import { type InputField, inputFields } from '@rms/api/input-fields';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -20,6 +20,9 @@ const collections: Readonly<Record<Noun, string>> = {
   deliveries: 'deliveries',
   replays: 'replays',
   requests: 'requests',
+  'alert-rules': 'alert_rules',
+  incidents: 'incidents',
+  'alert-channels': 'alert_channels',
   keys: 'api_keys',
   workspace: 'workspace',
   audit: 'audit_log',
@@ -41,7 +44,8 @@ interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
 export function defineOperations(group: Command, noun: Noun): void {
   for (const { name, endpoint } of operationsOn(noun)) {
     const command = new Command(name);
-    if (endpoint.path.includes('{')) command.argument('<id>');
+    const parameter = parameterOf(endpoint.path);
+    if (parameter !== undefined) command.argument(`<${parameter.replaceAll('_', '-')}>`);
     addOperation(command, noun, endpoint);
     group.addCommand(command);
   }
@@ -64,7 +68,7 @@ function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action
   if (action !== undefined) return action.replaceAll('_', '-');
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
-  if (method === 'patch') return 'update';
+  if (method === 'patch' || method === 'put') return 'update';
   return noun === 'keys' ? 'revoke' : 'delete';
 }
 

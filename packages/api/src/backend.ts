@@ -1,6 +1,8 @@
 import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
+import { RmsError } from '@rms/base/errors';
 import type { Status } from '@rms/proto/google/rpc/status_pb';
+import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -33,19 +35,46 @@ export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService
   deleteResource(request: DeleteRequest): Promise<void>;
 }
 
-/** RPC clients for calls that serve one request each. */
+/** The methods of alerts that the API calls. */
+export type Alerts = Pick<
+  RpcClient<typeof AlertsService>,
+  | 'listRules'
+  | 'getRule'
+  | 'updateRule'
+  | 'testRule'
+  | 'listIncidents'
+  | 'getIncident'
+  | 'acknowledgeIncident'
+  | 'muteIncident'
+  | 'listChannels'
+  | 'getChannel'
+  | 'createChannel'
+  | 'updateChannel'
+  | 'deleteChannel'
+  | 'testChannel'
+>;
+
+/** RPC clients whose calls serve one request each. */
 export interface Clients {
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
   readonly audit: Pick<RpcClient<typeof AuditService>, 'listAuditEntries'>;
   /** undefined if requests are not counted. */
   readonly usage: Pick<RpcClient<typeof UsageService>, 'getUsage'> | undefined;
+  /** undefined if this installation has no alerts; see {@link alertsOf}. */
+  readonly alerts: Alerts | undefined;
   /** undefined: users are named by their IDs. */
   readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers'> | undefined;
   readonly requests: Pick<RpcClient<typeof RequestsService>, 'listRequests' | 'searchRequests'>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly events: RpcClient<typeof EventsService>;
+}
+
+/** Returns the client of alerts. Throws `service_unavailable` if the installation has none. */
+export function alertsOf({ alerts }: Pick<Clients, 'alerts'>): Alerts {
+  if (alerts) return alerts;
+  throw new RmsError('service_unavailable', { message: 'This installation runs without the alerts service.' });
 }
 
 /**
@@ -116,8 +145,8 @@ function inSharedCall<Request extends ItemRequest, Response extends ItemResponse
   send: Send<Request, Response>,
 ): (request: Request) => Promise<Response> {
   const sendAll = (requests: Request[]) => send(requests, {});
-  const laneOf = ({ context }: Request) => context?.principal?.workspaceId ?? '';
-  return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, laneOf });
+  const tenantOf = ({ context }: Request) => context?.principal?.workspaceId ?? '';
+  return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, tenantOf });
 }
 
 /** Makes a batch RPC with a single request. */

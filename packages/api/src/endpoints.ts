@@ -1,7 +1,10 @@
+import { alertChannelEndpoints } from './alert-channel/endpoints.ts';
+import { alertRuleEndpoints } from './alert-rule/endpoints.ts';
 import { auditEntryEndpoints } from './audit-entry/endpoints.ts';
 import { deliveryEndpoints } from './delivery/endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 import { eventEndpoints } from './event/endpoints.ts';
+import { incidentEndpoints } from './incident/endpoints.ts';
 import { keyEndpoints } from './key/endpoints.ts';
 import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
@@ -17,6 +20,9 @@ export const endpoints: readonly Endpoint[] = [
   ...deliveryEndpoints,
   ...replayEndpoints,
   ...requestEndpoints,
+  ...alertRuleEndpoints,
+  ...incidentEndpoints,
+  ...alertChannelEndpoints,
   ...keyEndpoints,
   ...workspaceEndpoints,
   ...auditEntryEndpoints,

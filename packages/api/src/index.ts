@@ -1,3 +1,8 @@
+export { alertChannelEndpoints } from './alert-channel/endpoints.ts';
+export type { AlertChannel, AlertChannelTest } from './alert-channel/schema.ts';
+export { alertKindName } from './alert-rule/document.ts';
+export { alertRuleEndpoints } from './alert-rule/endpoints.ts';
+export type { AlertRule, AlertRuleTest } from './alert-rule/schema.ts';
 export type { Attempt, AttemptSummary, TestAttempt } from './attempt/schema.ts';
 export { auditEntryDocument } from './audit-entry/document.ts';
 export { auditFilterOf, auditQuery } from './audit-entry/endpoints.ts';
@@ -11,6 +16,8 @@ export { type Admitted, type CallerLimits, type Endpoint, parameterOf } from './
 export { endpoints } from './endpoints.ts';
 export { eventDocument } from './event/document.ts';
 export { type Event, envelopeOf } from './event/schema.ts';
+export { incidentEndpoints } from './incident/endpoints.ts';
+export type { Incident } from './incident/schema.ts';
 export { keyDocument } from './key/document.ts';
 export { keyEndpoints } from './key/endpoints.ts';
 export type { FullKey, Key, NewKey } from './key/schema.ts';

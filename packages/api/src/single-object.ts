@@ -3,7 +3,7 @@ import { RmsError } from '@rms/base/errors';
 import { type IdPrefix, isId } from '@rms/base/ids';
 import { type Response, shownText } from '@rms/net/http';
 
-type Checked = Extract<IdPrefix, 'res' | 'wh' | 'key' | 'evt' | 'dlv' | 'rpl'>;
+type Checked = Extract<IdPrefix, 'res' | 'wh' | 'key' | 'evt' | 'dlv' | 'rpl' | 'inc' | 'chn'>;
 
 const nouns: Readonly<Record<Checked, string>> = {
   res: 'resource',
@@ -12,6 +12,8 @@ const nouns: Readonly<Record<Checked, string>> = {
   evt: 'event',
   dlv: 'delivery',
   rpl: 'replay',
+  inc: 'incident',
+  chn: 'alert channel',
 };
 const maxShownLength = 64;
 /** In base64url characters: 96 bits. */

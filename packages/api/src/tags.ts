@@ -8,6 +8,9 @@ export const tags = {
   Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
   Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',
   Requests: 'Recent API requests of the workspace, and what followed from each.',
+  Alerts:
+    'Rules that watch requests, webhooks, keys and the quota, the incidents that they open, and the channels that ' +
+    'report them.',
   'API keys': 'Credentials of API clients. A key belongs to one workspace and environment.',
   Workspace: 'The workspace of the key, its limits and its audit log.',
 } as const;

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { type CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
-import { Lanes } from './lanes.ts';
+import { FairBuffer } from './fair-buffer.ts';
 import { activeSpans, inSpans, isTracing, type Span } from './tracing/index.ts';
 
 export interface CoalesceOptions<In = never> {
@@ -13,11 +13,16 @@ export interface CoalesceOptions<In = never> {
    */
   readonly maxWaiting?: number;
   /**
-   * Lane of an item, for example its workspace. Waiting lanes are served round-robin, one item each, so that a lane
-   * with many items delays the others by at most the batches in flight and one more. Default: all items are in one
-   * lane.
+   * Tenant of an item, for example its workspace. A batch takes one item of each tenant in turn, so that a tenant with
+   * many items delays the others by at most the batches in flight and one more. Default: all items are of one tenant.
    */
-  readonly laneOf?: (item: In) => string;
+  readonly tenantOf?: (item: In) => string;
+  /** Whether a tenant is in at most one batch at a time, so that it cannot occupy all batches in flight. */
+  readonly isExclusive?: boolean;
+  /** Size of an item, for `maxBytes`. */
+  readonly bytesOf?: (item: In) => number;
+  /** A batch ends with the item that brings it to this size. */
+  readonly maxBytes?: number;
   /**
    * Maximum time in the queue. A call that is older at its turn is rejected in the same way and not sent, because its
    * caller gives up.
@@ -32,7 +37,7 @@ const overloadRetrySeconds = 1;
  *
  * With nothing in flight, a call is sent immediately (after the current turn of the event loop, so that requests read
  * in one turn share a batch). While `maxInFlight` batches are in flight, later calls are queued and sent as one batch
- * when a batch returns. No call waits for a timer. Calls of a lane are sent in order.
+ * when a batch returns. No call waits for a timer. Calls of a tenant are sent in order.
  *
  * A call with a signal that is aborted while it is queued is rejected with the signal's reason and not sent: its caller
  * has given up and may already have retried. A batch in flight ends when all RPCs that wait for it end ({@link
@@ -47,7 +52,10 @@ export function coalesce<In, Out>(
     maxBatch = 200,
     maxWaiting = 10_000,
     maxWaitMs = Number.POSITIVE_INFINITY,
-    laneOf = () => '',
+    tenantOf = () => '',
+    isExclusive = false,
+    bytesOf = () => 0,
+    maxBytes = Number.POSITIVE_INFINITY,
   }: CoalesceOptions<In> = {},
 ): (item: In, signal?: AbortSignal) => Promise<Out> {
   type Waiting = {
@@ -59,8 +67,15 @@ export function coalesce<In, Out>(
     resolve: (out: Out) => void;
     reject: (error: unknown) => void;
   };
-  const lanes = new Lanes<Waiting>();
+  const buffer = new FairBuffer<Waiting>({
+    tenantOf: ({ item }) => tenantOf(item),
+    bytesOf: ({ item }) => bytesOf(item),
+    maxBatch,
+    maxBytes,
+    isExclusive,
+  });
   let inFlight = 0;
+  let nowMs = 0;
   let scheduled = false;
 
   const sendBatch = async (batch: readonly Waiting[]) => {
@@ -76,26 +91,22 @@ export function coalesce<In, Out>(
     } finally {
       joint.leave();
       inFlight -= 1;
+      buffer.end(batch);
       pump();
     }
   };
-  /** Removes and returns the next calls that are neither aborted nor late. */
-  const takeBatch = () => {
-    const batch: Waiting[] = [];
-    const nowMs = performance.now();
-    while (batch.length < maxBatch) {
-      const call = lanes.shift();
-      if (!call) break;
-      if (call.signal?.aborted) call.reject(call.signal.reason);
-      else if (nowMs - call.sinceMs <= maxWaitMs) batch.push(call);
-      else call.reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
-    }
-    return batch;
+  /** Rejects calls that are aborted or late. */
+  const isWanted = ({ signal, sinceMs, reject }: Waiting) => {
+    const isLate = nowMs - sinceMs > maxWaitMs;
+    if (signal?.aborted) reject(signal.reason);
+    else if (isLate) reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
+    return !signal?.aborted && !isLate;
   };
   const pump = () => {
     scheduled = false;
-    while (lanes.size > 0 && inFlight < maxInFlight) {
-      const batch = takeBatch();
+    nowMs = performance.now();
+    while (buffer.size > 0 && inFlight < maxInFlight) {
+      const batch = buffer.take(isWanted);
       if (batch.length === 0) return;
       inFlight += 1;
       void sendBatch(batch);
@@ -103,10 +114,10 @@ export function coalesce<In, Out>(
   };
   return (item, signal) =>
     new Promise((resolve, reject) => {
-      if (lanes.size >= maxWaiting) {
-        return reject(overloaded(`${lanes.size} calls are already queued`));
+      if (buffer.size >= maxWaiting) {
+        return reject(overloaded(`${buffer.size} calls are already queued`));
       }
-      lanes.push(laneOf(item), {
+      buffer.push({
         item,
         signal,
         sinceMs: performance.now(),

@@ -1,14 +1,13 @@
-import { Lanes } from './lanes.ts';
+import { FairQueue } from './fair-queue.ts';
 
 /**
  * Divides work over turns of the event loop: a turn begins no more tasks once those that it began have taken `maxMs`, so
- * that a thousand tasks that become possible together do not keep the process from its other work. Lanes, for example
- * workspaces, are served round-robin. A task begins immediately if no other is queued and the current turn has time
- * left.
+ * that a thousand tasks that become possible together do not keep the process from its other work. Tenants are served
+ * round-robin. A task begins immediately if no other is queued and the current turn has time left.
  * @param now a monotonic clock, in milliseconds
  */
-export function createTurns(maxMs: number, now = () => performance.now()): (lane: string, task: () => void) => void {
-  const waiting = new Lanes<() => void>();
+export function createTurns(maxMs: number, now = () => performance.now()): (tenant: string, task: () => void) => void {
+  const waiting = new FairQueue<() => void>();
   let spentMs = 0;
   let scheduled = false;
 
@@ -35,9 +34,9 @@ export function createTurns(maxMs: number, now = () => performance.now()): (lane
       }
     });
   };
-  return (lane, task) => {
+  return (tenant, task) => {
     schedule();
     if (spentMs < maxMs && waiting.size === 0) run(task);
-    else waiting.push(lane, task);
+    else waiting.push(tenant, task);
   };
 }

@@ -58,10 +58,10 @@ describe('coalesce', () => {
     expect(await responses).toEqual([10, 20, 30, 40, 50]);
   });
 
-  test('waiting lanes take turns, and the calls of a lane are sent in order', async () => {
+  test('tenants are served round-robin, and the calls of a tenant are sent in order', async () => {
     const { batches, send } = manual();
-    const laneOf = (item: number) => (item < 100 ? 'busy' : `lane ${Math.floor(item / 100)}`);
-    const call = coalesce(send, { maxBatch: 4, laneOf });
+    const tenantOf = (item: number) => (item < 100 ? 'busy' : `tenant ${Math.floor(item / 100)}`);
+    const call = coalesce(send, { maxBatch: 4, tenantOf });
     const first = call(1);
     await turn();
     const rest = Promise.all([2, 3, 4, 5, 6, 100, 101, 200].map((item) => call(item)));

@@ -39,7 +39,7 @@ export function createKafkaPublish(parts: PublishParts) {
   };
   const sendInSharedRequest = createSharedRequests(parts, sendAlone);
 
-  const inTurn = async (batch: PublishBatch, send: typeof sendAlone, signal: AbortSignal) => {
+  const inOrder = async (batch: PublishBatch, send: typeof sendAlone, signal: AbortSignal) => {
     const partition = `${batch.topic}/${batch.partition}`;
     for (let before = inFlight.get(partition); before; before = inFlight.get(partition)) {
       await untilAborted(
@@ -57,7 +57,7 @@ export function createKafkaPublish(parts: PublishParts) {
     let send = first;
     for (let retryMs = firstRetryMs; ; ) {
       try {
-        return await inTurn(batch, send, signal);
+        return await inOrder(batch, send, signal);
       } catch (err) {
         send = sendAlone;
         if (err instanceof SharedRequestError) continue;

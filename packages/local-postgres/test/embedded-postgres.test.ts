@@ -10,7 +10,7 @@ import { suiteFolder, waitUntil } from '@rms/testkit';
 const password = 'a-password';
 
 describe('Embedded PostgreSQL', () => {
-  const dataDir = join(suiteFolder('pg'), 'data');
+  const dataDir = suiteFolder('pg');
   let logged: string[];
   const running: EmbeddedPostgres[] = [];
 
@@ -33,7 +33,6 @@ describe('Embedded PostgreSQL', () => {
 
   // All tests share a data directory, because creating it takes the longest.
   beforeAll(async () => {
-    mkdirSync(dataDir, { mode: 0o700 });
     logged = [];
     const postgres = await start();
     await withPool(postgres, (pool) => pool.query('create table note (text text)'));

@@ -43,7 +43,7 @@ export interface RedisWatchOptions {
   readonly markersLost: () => void;
   /** Called with the error of a failed probe. */
   readonly failed: (error: unknown) => void;
-  /** See WatchLimits. */
+  /** See {@link next}. */
   readonly restMs: number;
   /** Maximum time of the trust in the markers after a probe. */
   readonly markersTrustMs: number;
@@ -53,7 +53,7 @@ export interface RedisWatchOptions {
  * Watches the connection to one Redis server. `next` decides; this function reads the server and carries out effects.
  */
 export function createRedisWatch({ redis, log, ownKey }: RedisServer, options: RedisWatchOptions): RedisWatch {
-  const { isMember, markersTrustMs } = options;
+  const { isMember, markersTrustMs, restMs } = options;
   const id = randomUUID();
   let state = initialState;
   let timer: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ export function createRedisWatch({ redis, log, ownKey }: RedisServer, options: R
   let clockOffsetMs: number | undefined;
 
   const take = (event: WatchEvent) => {
-    const { state: following, effects } = next(state, event, performance.now(), options);
+    const { state: following, effects } = next(state, event, performance.now(), restMs);
     state = following;
     for (const effect of effects) carryOut(effect);
   };

@@ -79,11 +79,6 @@ export type WatchEffect =
       readonly message: string;
     };
 
-export interface WatchLimits {
-  /** Time without evicted keys after which the markers are trusted again, and rest after repeated failures. */
-  readonly restMs: number;
-}
-
 export const initialState: WatchState = {
   connection: 'closed',
   closed: 0,
@@ -121,16 +116,18 @@ export function isUsable({ isUsed, connection }: WatchState): boolean {
  * - A server with another `maxmemory-policy` than noeviction may evict markers one by one. While it evicts keys, its
  *   markers are not trusted. Evictions are noticed with the next probe.
  * - Until it is stopped, either a probe has no result yet, or an event 'due' is scheduled.
+ *
+ * @param restMs time without evicted keys after which the markers are trusted again, and rest after repeated failures
  */
 export function next(
   state: WatchState,
   event: WatchEvent,
   nowMs: number,
-  limits: WatchLimits,
+  restMs: number,
 ): { readonly state: WatchState; readonly effects: readonly WatchEffect[] } {
   const isOutdated = 'closed' in event && event.closed !== state.closed;
   if (state.isStopped || isOutdated) return { state, effects: [] };
-  const step = new Step(state, nowMs, limits);
+  const step = new Step(state, nowMs, restMs);
   step.take(event);
   return { state: step.state, effects: step.effects };
 }
@@ -144,7 +141,7 @@ class Step {
   readonly #nowMs: number;
   readonly #restMs: number;
 
-  constructor(state: WatchState, nowMs: number, { restMs }: WatchLimits) {
+  constructor(state: WatchState, nowMs: number, restMs: number) {
     this.state = { ...state };
     this.#nowMs = nowMs;
     this.#restMs = restMs;

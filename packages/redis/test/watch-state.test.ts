@@ -79,7 +79,7 @@ class World {
   }
 
   take(event: WatchEvent): void {
-    const { state, effects } = next(this.state, event, this.nowMs, { restMs });
+    const { state, effects } = next(this.state, event, this.nowMs, restMs);
     this.state = state;
     for (const effect of effects) {
       if (effect.kind === 'wake') this.dueAtMs = this.nowMs + effect.afterMs;
@@ -294,8 +294,8 @@ test('a connection that is lost ends the use immediately, and drops the principa
 });
 
 test('a watch that is stopped does nothing', () => {
-  const stopped = next(initialState, { kind: 'stopped' }, 0, { restMs }).state;
+  const stopped = next(initialState, { kind: 'stopped' }, 0, restMs).state;
   for (const event of [{ kind: 'opened' }, { kind: 'ready' }, { kind: 'due' }, { kind: 'closed' }] as const) {
-    expect(next(stopped, event, 0, { restMs })).toEqual({ state: stopped, effects: [] });
+    expect(next(stopped, event, 0, restMs)).toEqual({ state: stopped, effects: [] });
   }
 });

@@ -1,4 +1,6 @@
-import { temporaryFolder } from './servers/temporary-folder.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { testGlobals } from './test-globals.ts';
 
 /** Functions that end what a fixture has started; the first one that it has is called. */
@@ -42,11 +44,11 @@ export function perTest<T extends object>(
   return fixture.proxy;
 }
 
-/** Creates a folder, which is removed after the tests of the enclosing suite or file. Returns its path. */
+/** Creates a folder of this user only, and removes it after the tests of the suite or file. Returns its path. */
 export function suiteFolder(name: string): string {
-  const folder = temporaryFolder(name);
-  testGlobals().afterAll(folder.remove);
-  return folder.path;
+  const folder = mkdtempSync(join(tmpdir(), `rms-${name}-`));
+  testGlobals().afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 function fixtureOf<T extends object>(start: () => T | Promise<T>, end?: (started: T) => unknown) {

@@ -55,7 +55,7 @@ export async function rowsOfWorkspace(pool: Pool, workspaceId: string): Promise<
   const found: Record<string, string[]> = {};
   for (const { name } of await readTables(pool)) {
     const { rows } = await pool.query<{ row: string }>(
-      `select t::text as row from ${name} as t where workspace_id = $1 order by 1`,
+      `select to_jsonb(t)::text as row from ${name} as t where workspace_id = $1 order by 1`,
       [workspaceId],
     );
     found[name] = rows.map(({ row }) => row);

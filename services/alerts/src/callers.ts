@@ -2,20 +2,29 @@ import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
-const { listRules, updateRule, testRule, listIncidents } = AlertsService.method;
+const { listRules, getRule, updateRule, testRule } = AlertsService.method;
+const { listIncidents, getIncident, acknowledgeIncident, muteIncident } = AlertsService.method;
+const { listChannels, getChannel, createChannel, updateChannel, deleteChannel, testChannel } = AlertsService.method;
 const { describeUnsubscribe, unsubscribe, resubscribe, describeRecipient, confirmRecipient, getEmailStatus } =
   AlertsService.method;
 const { getUsage, reportUsage } = UsageService.method;
 
+const managed = [
+  ...[listRules, getRule, updateRule, testRule],
+  ...[listIncidents, getIncident, acknowledgeIncident, muteIncident],
+  ...[listChannels, getChannel, createChannel, updateChannel, deleteChannel, testChannel],
+];
+
 /**
- * Methods that each caller may use. Gateways and webhooks report usage; gateways also read it for an API key. The
- * dashboard manages rules and reads usage for users. Links in emails work without a user. `rms` may call all methods.
+ * Methods that each caller may use. Gateways and webhooks report usage; gateways also read it, and manage rules and
+ * incidents, for an API key. The dashboard does the same for users. Links in emails work without a user. `rms` may call
+ * all methods.
  */
 export const callers: Callers = {
-  gateway: [reportUsage, ...forKeys(getUsage)],
+  gateway: [reportUsage, ...forKeys(getUsage, ...managed)],
   webhooks: [reportUsage],
   dashboard: [
-    ...forUsers(listRules, updateRule, testRule, listIncidents, getUsage, getEmailStatus),
+    ...forUsers(...managed, getUsage, getEmailStatus),
     describeUnsubscribe,
     unsubscribe,
     resubscribe,

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Keys } from '@rms/base/secrets';
+import { type EgressConfig, readEgressConfig } from '@rms/net/guarded-http';
 import type { MetricsAddress } from '@rms/runtime/service';
 import {
   type Followed,
@@ -21,10 +22,12 @@ export interface AlertsConfig {
   readonly port: number;
   /** If undefined, no metrics are served. */
   readonly metricsAddress: MetricsAddress | undefined;
-  /** Keys that encrypt queued emails. */
+  /** Keys that encrypt queued emails, secrets of channels and stored responses. */
   readonly encryptionKeys: Keys;
   /** Keys that authenticate unsubscribe and confirmation links. */
   readonly unsubscribeKeys: Keys;
+  /** Keys that authenticate page tokens. */
+  readonly pageTokenKeys: Keys;
   /** Kafka topic of notices for workspace owners. */
   readonly noticeTopic: string;
   /** Consumer group that all instances share. */
@@ -37,6 +40,10 @@ export interface AlertsConfig {
   readonly smtp: Followed<SmtpConfig> | undefined;
   /** Folder for emails if there is no SMTP server. If undefined, they stay queued. */
   readonly emailFolder: string | undefined;
+  /** Destinations that channels may call, and the route to them: the rules of webhooks. */
+  readonly egress: EgressConfig;
+  /** URL of the Events API of PagerDuty. */
+  readonly pagerDutyUrl: string;
   /** Interval between evaluations of a tenant's rules. */
   readonly evaluateEveryMs: number;
   /** Interval between scans for expiring keys. */
@@ -59,6 +66,7 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     metricsAddress: settings.METRICS_ADDRESS,
     encryptionKeys: keys.derive('mails'),
     unsubscribeKeys: keys.derive('unsubscribe links'),
+    pageTokenKeys: keys.derive('alerts page tokens'),
     noticeTopic: `${settings.KAFKA_PREFIX}.notices.v1`,
     group: `${settings.KAFKA_PREFIX}-alerts`,
     replication: settings.EVENT_REPLICATION,
@@ -66,6 +74,8 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     sender,
     smtp: followSmtp(settings, sender),
     emailFolder: settings.EMAIL_DIR || undefined,
+    egress: readEgressConfig(settings),
+    pagerDutyUrl: settings.PAGERDUTY_EVENTS_URL,
     evaluateEveryMs,
     sweepKeysEveryMs,
     gatherMs,

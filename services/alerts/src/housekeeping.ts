@@ -1,4 +1,5 @@
 import { createAgreedClock, type Pool } from '@rms/postgres/db';
+import { deleteExpiredKeys } from '@rms/postgres/idempotency';
 import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
@@ -34,11 +35,13 @@ export function createHousekeeping({
       counts: (signal) => forgetCounts(pool, signal),
       runs: (signal) => forgetRuns(pool, signal),
       reporters: (signal) => forgetReporters(pool, signal),
-      emails: (signal) => forgetEmails(pool, signal),
+      emails: (signal) => forgetEmails(pool, 'alerts.emails', signal),
+      channel_messages: (signal) => forgetEmails(pool, 'alerts.channel_messages', signal),
       incidents: (signal) => forgetIncidents(pool, signal),
       recipients: (signal) => forgetUnconfirmed(pool, confirmationLifeSeconds, signal),
       throttles: (signal) => throttles.trim(pool, signal),
       notices: (signal) => forgetSequences(pool, signal),
+      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'alerts', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });

@@ -1,15 +1,18 @@
 import { createSecretBox } from '@rms/base/secrets';
+import { createEgress, createGuardedAgent, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
+import { createIdempotency } from '@rms/postgres/idempotency';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { callers } from './callers.ts';
+import { transmit } from './channel/transmit.ts';
 import type { AlertsConfig } from './config.ts';
 import type { AlertsContext } from './context.ts';
 import { chooseDelivery } from './email/choose-delivery.ts';
-import { createEmailSender } from './email/sender.ts';
+import { createEmailSender, createSender } from './email/sender.ts';
 import { createEvaluator, dueTenants } from './evaluate/evaluator.ts';
 import { createKeySweep } from './evaluate/key-sweep.ts';
 import { createHousekeeping } from './housekeeping.ts';
@@ -17,23 +20,32 @@ import { createAlertsMetrics } from './metrics.ts';
 import { createNoticeConsumer } from './notices/notice-consumer.ts';
 import { createAccountEmails } from './notify/account-emails.ts';
 import { createNotifier } from './notify/notifier.ts';
+import { createPages } from './notify/pages.ts';
 import { createRecipients } from './recipient/recipients.ts';
 import { createWorkspaces } from './recipient/workspaces.ts';
+import { createChannel, deleteChannel, updateChannel } from './rpc/change-channel.ts';
 import { confirmRecipient } from './rpc/confirm-recipient.ts';
 import { deleteContents } from './rpc/delete-contents.ts';
 import { describeRecipient } from './rpc/describe-recipient.ts';
 import { describeUnsubscribe } from './rpc/describe-unsubscribe.ts';
+import { getChannel } from './rpc/get-channel.ts';
 import { getEmailStatus } from './rpc/get-email-status.ts';
+import { getIncident } from './rpc/get-incident.ts';
+import { getRule } from './rpc/get-rule.ts';
 import { getUsage } from './rpc/get-usage.ts';
+import { acknowledgeIncident, muteIncident } from './rpc/handle-incident.ts';
 import type { HandlerParts } from './rpc/handler.ts';
+import { listChannels } from './rpc/list-channels.ts';
 import { listIncidents } from './rpc/list-incidents.ts';
 import { listRules } from './rpc/list-rules.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { reportUsage } from './rpc/report-usage.ts';
 import { resubscribe } from './rpc/resubscribe.ts';
+import { testChannel } from './rpc/test-channel.ts';
 import { testRule } from './rpc/test-rule.ts';
 import { unsubscribe } from './rpc/unsubscribe.ts';
 import { updateRule } from './rpc/update-rule.ts';
+import { responseContext } from './sealed/contexts.ts';
 import { createQuotaKeeper } from './usage/quota-keeper.ts';
 
 /** Creates the alerts service: usage counts, alert rules, incidents and emails. */
@@ -44,9 +56,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     evaluations: dueTenants(evaluateEveryMs),
     notifications: 'select from alerts.notifications order by workspace_id, due_at',
     emails: `select from alerts.emails where state = 'queued' order by workspace_id, due_at`,
+    channelMessages: `select from alerts.channel_messages where state = 'queued' order by workspace_id, due_at`,
   });
   const { time } = watch;
-  const { evaluations, notifications, emails } = watch.queues;
+  const { evaluations, notifications, emails, channelMessages } = watch.queues;
   const now = context.now ?? time.nowMs;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
@@ -55,7 +68,21 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
   const deliver = chooseDelivery(config, log);
   const sender =
     deliver && createEmailSender({ pool, queue: emails, time, box, deliver, sender: config.sender, metrics, log });
-  const onEmails = () => emails.wake();
+  const egress = createEgress(config.egress, log);
+  const { ca } = config.egress;
+  const agent = createGuardedAgent({ egress, ...(ca ? { ca: withPublic(() => ca(log)) } : {}) });
+  const transmitParts = { db: pool, box, agent, pagerDutyUrl: config.pagerDutyUrl, dashboardUrl };
+  const channelSender = createSender({
+    ...{ name: 'channel-messages', table: 'alerts.channel_messages', noun: 'channel message', time, pool, log },
+    queue: channelMessages,
+    transmit: (message) => transmit(transmitParts, message),
+    count: (outcome) => metrics.channelMessages.inc({ outcome }),
+  });
+  const pages = createPages(() => channelMessages.wake());
+  const onEmails = () => {
+    emails.wake();
+    channelMessages.wake();
+  };
   const workspaces = createWorkspaces(auth.members, auth.workspaces);
   const recipients = createRecipients({ pool, time, workspaces, box, tokenKeys: unsubscribeKeys, dashboardUrl });
   const notifier = createNotifier({
@@ -74,7 +101,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     },
   });
   const onNotices = () => notifications.wake();
-  const parts: HandlerParts = { pool, evaluations, time, log, now };
+  const idempotency = createIdempotency({ pool, box, schema: 'alerts', contextOf: responseContext });
+  const { pageTokenKeys } = config;
+  const parts: HandlerParts = { pool, evaluations, time, idempotency, pageTokenKeys, log, now };
+  const channelParts = { ...parts, box, egress, workspaces, recipients, onEmails };
   return createGrpcService({
     name: 'alerts',
     host: config.host,
@@ -89,9 +119,19 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       rpcService(UsageService, { reportUsage: reportUsage(parts), getUsage: getUsage(parts) }),
       rpcService(AlertsService, {
         listRules: listRules(parts, recipients),
+        getRule: getRule(parts, recipients),
         updateRule: updateRule({ pool, evaluations, workspaces, recipients, onEmails }),
-        testRule: testRule({ pool, notifier, isSending: sender !== undefined }),
+        testRule: testRule({ ...parts, notifier, isSending: sender !== undefined, onEmails }),
         listIncidents: listIncidents(parts),
+        getIncident: getIncident(parts),
+        acknowledgeIncident: acknowledgeIncident(parts, pages),
+        muteIncident: muteIncident(parts),
+        listChannels: listChannels(parts, recipients),
+        getChannel: getChannel(parts, recipients),
+        createChannel: createChannel(channelParts),
+        updateChannel: updateChannel(channelParts),
+        deleteChannel: deleteChannel(parts),
+        testChannel: testChannel({ ...channelParts, ...transmitParts, isSending: sender !== undefined }),
         describeUnsubscribe: describeUnsubscribe(parts, unsubscribeKeys),
         unsubscribe: unsubscribe(parts, unsubscribeKeys),
         resubscribe: resubscribe(parts, unsubscribeKeys),
@@ -104,12 +144,15 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     ],
     workers: [
       watch.worker,
-      createEvaluator({ pool, queue: evaluations, log, now, everyMs: evaluateEveryMs, gatherMs, onNotices, metrics }),
+      createEvaluator({
+        ...{ pool, queue: evaluations, log, now, everyMs: evaluateEveryMs, gatherMs, onNotices, pages, metrics },
+      }),
       createKeySweep({ pool, time, ...auth, log, everyMs: sweepKeysEveryMs }),
-      createNoticeConsumer({ pool, evaluations, bus, topic: noticeTopic, group, log }),
+      createNoticeConsumer({ pool, evaluations, bus, topic: noticeTopic, group, pages, log }),
       notifier,
       createAccountEmails({ pool, time, auth: auth.emailRequests, box, dashboardUrl, log, onEmails }),
       ...(sender ? [sender] : []),
+      channelSender,
       createQuotaKeeper({ pool, limiter, log, now }),
       createHousekeeping({ pool, log, metrics: context.metrics }),
     ],
@@ -122,6 +165,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     },
     async close() {
       await bus.stop();
+      await agent.destroy();
       await limiter.stop();
       for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests]) client.close();
       await pool.end();

@@ -66,7 +66,8 @@ describe('Waits that began while the clock of PostgreSQL was a day ahead', () =>
         state: 'open',
       },
       ...{ openedAtMs: 0, lastNoticeAtMs: 0, notices: 1, flaps: 0, value: 1, worstValue: 1, threshold: 0 },
-      ...{ calmSinceMs: undefined, closedAtMs: undefined },
+      ...{ calmSinceMs: undefined, closedAtMs: undefined, acknowledgedAtMs: undefined, mutedUntilMs: undefined },
+      ...{ acknowledgedBy: '', reportId: '' },
     },
   });
   const gatherMs = 60_000;
@@ -99,9 +100,9 @@ describe('Waits that began while the clock of PostgreSQL was a day ahead', () =>
     await queueEmails(pool, [email('mail_1'), email('mail_2'), email('mail_3')]);
     await setAhead(dayMs);
     expect((await leased()).sort()).toEqual(['mail_1', 'mail_2', 'mail_3']);
-    await retryEmail(pool, email('mail_1'), 30 * 60_000, 'error');
+    await retryEmail(pool, 'alerts.emails', email('mail_1'), { inMs: 30 * 60_000, error: 'error' });
     await setAhead(0);
-    await retryEmail(pool, email('mail_2'), 30 * 60_000, 'error');
+    await retryEmail(pool, 'alerts.emails', email('mail_2'), { inMs: 30 * 60_000, error: 'error' });
     expect((await leased()).sort()).toEqual(['mail_1', 'mail_3']);
     expect(await leased()).toEqual([]);
   });

@@ -14,7 +14,7 @@ import { createLogger } from '@rms/runtime/logging';
 import { type SmtpReceiver, shiftClock, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { queueEmails } from '../src/email/email-queries.ts';
 import { createSmtpDelivery, readSmtpUrl } from '../src/email/smtp.ts';
-import { emailContext } from '../src/sealed/email-context.ts';
+import { emailContext } from '../src/sealed/contexts.ts';
 import { alertsDatabase, newTenant, type StartOptions, smtpOptions, startAlerts } from './support.ts';
 
 const kind = AlertKind.QUOTA;

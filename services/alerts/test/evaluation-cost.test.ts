@@ -53,6 +53,7 @@ describe('The evaluation of a tenant with many failing webhooks', () => {
       everyMs: 60_000,
       gatherMs: 60_000,
       onNotices: () => {},
+      pages: { queue: async () => {}, queueEnds: async () => {}, wake() {} },
       metrics,
     });
     const running = evaluator.run(stopping.signal);

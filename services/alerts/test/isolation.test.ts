@@ -8,7 +8,7 @@ import { startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { leaseEmails, queueEmails } from '../src/email/email-queries.ts';
 import { createKeySweep } from '../src/evaluate/key-sweep.ts';
 import { leaseNotifications } from '../src/notify/notification-queries.ts';
-import { emailContext } from '../src/sealed/email-context.ts';
+import { emailContext } from '../src/sealed/contexts.ts';
 import { FakeAuth } from './fake-auth.ts';
 import { alertsDatabase, newTenant, type StartOptions, startAlerts, type Tenant, type TestAlerts } from './support.ts';
 

@@ -6,7 +6,7 @@ import {
   makeConfirmationToken,
   readConfirmationToken,
 } from '../src/recipient/confirmation-token.ts';
-import { emailContext } from '../src/sealed/email-context.ts';
+import { emailContext } from '../src/sealed/contexts.ts';
 import { userIdOf } from './fake-auth.ts';
 import { newTenant, startAlerts, type Tenant } from './support.ts';
 

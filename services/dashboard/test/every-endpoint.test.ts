@@ -42,7 +42,10 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /resources': { name: 'r', metadata: {} },
   'PATCH /resources/{id}': { name: 'r' },
   'PATCH /members/{id}': { role: 'viewer' },
-  'PATCH /alerts/rules/{id}': { enabled: false },
+  'PUT /alert_rules/{kind}': { enabled: false },
+  'POST /incidents/{id}/mute': { until: null },
+  'POST /alert_channels': { type: 'pagerduty', name: 'n', routing_key: 'r' },
+  'PATCH /alert_channels/{id}': { name: 'n' },
   'POST /api/unsubscribe/find': { token: 't' },
   'POST /api/unsubscribe': { token: 't' },
   'POST /api/unsubscribe/undo': { token: 't' },
@@ -58,7 +61,8 @@ const isTenant = ({ access }: Endpoint) => access !== 'open' && access !== 'acco
 
 /** IDs by the path's beginning. */
 const ids: readonly (readonly [string, string])[] = [
-  ['/alerts', 'quota'],
+  ['/incidents', newId('inc')],
+  ['/alert_channels', newId('chn')],
   ['/api_keys', newId('key')],
   ['/deliveries', newId('dlv')],
   ['/replays', newId('rpl')],
@@ -73,6 +77,7 @@ function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live
     .replace('{workspace}', workspace)
     .replace('{environment}', environment)
     .replace('{id}', id)
+    .replace('{kind}', 'quota')
     .replace('{request_id}', newId('req'));
 }
 

@@ -34,6 +34,6 @@ test('other members do not', async () => {
 });
 
 test('a test email shows the reply of the mail server', async () => {
-  const response = await browser.send('POST', `${base}/alerts/rules/quota/test`);
+  const response = await browser.send('POST', `${base}/alert_rules/quota/test`);
   expect(await response.json()).toEqual({ addresses: [address], emails: [{ address, state: 'queued', reply }] });
 });

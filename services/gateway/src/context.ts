@@ -1,5 +1,6 @@
 import { type Limiter, openLimiter } from '@rms/limits';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
+import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -22,13 +23,17 @@ export interface GatewayContext {
   readonly keyUses: RpcClient<typeof KeyUsesService>;
   /** Receives and returns request counts. If undefined, requests are not counted. */
   readonly usage: RpcClient<typeof UsageService> | undefined;
+  /** undefined if this installation has no alerts. */
+  readonly alerts: RpcClient<typeof AlertsService> | undefined;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly resources: RpcClient<typeof ResourcesService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly events: RpcClient<typeof EventsService>;
-  /** Health clients of the three services. */
-  readonly health: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcClient<typeof Health>>>;
+  /** Health clients of the services; alerts is missing if this installation has none. */
+  readonly health: Readonly<Record<'auth' | 'resources' | 'webhooks', RpcClient<typeof Health>>> & {
+    readonly alerts?: RpcClient<typeof Health>;
+  };
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -74,6 +79,7 @@ export function createGatewayContext(
     audit: overrides.audit ?? createClient(AuditService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
     usage: overrides.usage ?? (alerts === undefined ? undefined : createClient(UsageService, client(alerts))),
+    alerts: overrides.alerts ?? (alerts === undefined ? undefined : createClient(AlertsService, client(alerts))),
     requests: overrides.requests ?? createClient(RequestsService, client(settings.AUTH_ADDRESS)),
     resources: overrides.resources ?? createClient(ResourcesService, client(settings.RESOURCES_ADDRESS)),
     webhooks: overrides.webhooks ?? createClient(WebhooksService, client(settings.WEBHOOKS_ADDRESS)),
@@ -83,6 +89,7 @@ export function createGatewayContext(
       auth: health(settings.AUTH_ADDRESS),
       resources: health(settings.RESOURCES_ADDRESS),
       webhooks: health(settings.WEBHOOKS_ADDRESS),
+      ...(alerts === undefined ? {} : { alerts: health(alerts) }),
     },
     limiter: overrides.limiter ?? openLimiter(settings, { log, metrics }),
   };

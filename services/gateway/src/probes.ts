@@ -19,13 +19,14 @@ export interface Readiness {
 }
 
 /**
- * Creates the probes. The gateway is ready while auth is reachable. It stays ready while resources, webhooks or Redis
- * is unavailable: the other endpoints work, and affected requests get 503. Concurrent probes share their health calls.
+ * Creates the probes. The gateway is ready while auth is reachable. It stays ready while resources, webhooks, alerts or
+ * Redis is unavailable: the rest of the API works, and affected requests get 503. Concurrent probes share their health calls.
  */
 export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' | 'limiter'>): Probes {
-  const names = ['auth', 'resources', 'webhooks'] as const;
-  const isServing = async (name: (typeof names)[number]) =>
-    (await health[name].check({}).catch(() => undefined))?.status === ServingStatus.SERVING;
+  const { auth, ...others } = health;
+  const clients = Object.entries({ auth, ...others });
+  const isServing = async (client: (typeof clients)[number][1]) =>
+    (await client.check({}).catch(() => undefined))?.status === ServingStatus.SERVING;
   let checking: Promise<Readiness> | undefined;
   const probes: Probes = {
     draining: false,
@@ -37,10 +38,13 @@ export function createProbes({ health, limiter }: Pick<GatewayContext, 'health' 
     },
   };
   async function check(): Promise<Readiness> {
-    const [limits, ...services] = await Promise.all([limiter.healthy(), ...names.map(isServing)]);
+    const [limits, ...services] = await Promise.all([
+      limiter.healthy(),
+      ...clients.map(([, client]) => isServing(client)),
+    ]);
     const state = (up: boolean | undefined) => (up ? ('up' as const) : ('down' as const));
     const dependencies = {
-      ...Object.fromEntries(names.map((name, index) => [name, state(services[index])])),
+      ...Object.fromEntries(clients.map(([name], index) => [name, state(services[index])])),
       limiter: state(limits),
     };
     const ready = services[0] === true && !probes.draining;

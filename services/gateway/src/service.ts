@@ -39,6 +39,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     workspaces,
     audit,
     usage: context.usage,
+    alerts: context.alerts,
     // Emails of members are not shown to API keys.
     members: undefined,
     requests: context.requests,
@@ -92,6 +93,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       audit,
       context.keyUses,
       ...(context.usage ? [context.usage] : []),
+      ...(context.alerts ? [context.alerts] : []),
       context.requests,
       resources,
       webhooks,

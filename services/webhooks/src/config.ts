@@ -1,8 +1,8 @@
 import type { Keys } from '@rms/base/secrets';
+import type { EgressConfig } from '@rms/net/guarded-http';
+import { readEgressConfig } from '@rms/net/guarded-http';
 import type { MetricsAddress } from '@rms/runtime/service';
 import { readEncryptionKeys, type Settings } from '@rms/runtime/settings';
-import { readEgressConfig } from './egress/config.ts';
-import type { EgressConfig } from './egress/egress.ts';
 
 export interface WebhooksConfig {
   readonly host: string;

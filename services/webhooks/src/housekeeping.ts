@@ -1,4 +1,4 @@
-import { createAgreedClock, type Pool, type Queue, workInTurns } from '@rms/postgres/db';
+import { createAgreedClock, type Pool, type Queue, roundRobin } from '@rms/postgres/db';
 import { deleteExpiredKeys } from '@rms/postgres/idempotency';
 import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
 import type { Logger } from '@rms/runtime/logging';
@@ -110,7 +110,7 @@ async function endExpired({ pool, log, retentionDays, reportRejected }: Housekee
     return last !== undefined;
   };
   try {
-    await workInTurns(works, step, signal);
+    await roundRobin(works, step, signal);
   } finally {
     for (const { tenant, deleted, ended } of works) {
       if (deleted + ended === 0) continue;

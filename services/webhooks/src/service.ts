@@ -1,5 +1,6 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { eventRetentionMs } from '@rms/bus';
+import { createEgress, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
@@ -16,8 +17,6 @@ import type { WebhooksContext } from './context.ts';
 import { createDeliveryUsage } from './delivery/delivery-usage.ts';
 import { createEndCounter } from './delivery/ended-deliveries.ts';
 import { createReplayer } from './delivery/replayer.ts';
-import { withPublic } from './egress/authorities.ts';
-import { createEgress } from './egress/egress.ts';
 import { createAttemptReporter } from './engine/attempt/attempt-reporter.ts';
 import { createEndpointAgents } from './engine/attempt/endpoint-agents.ts';
 import { createSecretCache } from './engine/attempt/secret-cache.ts';

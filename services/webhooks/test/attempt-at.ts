@@ -1,5 +1,5 @@
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
-import type { OriginPools } from '../src/egress/origin-pools.ts';
+import type { OriginPools } from '@rms/net/guarded-http';
 import { send } from '../src/engine/attempt/send.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };

@@ -1,4 +1,5 @@
 import type { Target } from '../support/shape.ts';
+import { alertOperationsSuite } from './alert-operations.ts';
 import { alertsSuite } from './alerts.ts';
 import { apiKeysSuite } from './api-keys.ts';
 import { authenticationSuite } from './authentication.ts';
@@ -53,6 +54,7 @@ export const requestsPart: Part = {
     isolationSuite,
     operatorSuite,
     alertsSuite,
+    alertOperationsSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };

@@ -117,6 +117,30 @@ export function isolationSuite(target: () => Target): void {
       }
     });
 
+    test('no endpoint returns or changes an alert channel or rule of another environment or workspace', async () => {
+      const body = { type: 'pagerduty', name: 'Private', routing_key: 'key-of-the-owner' };
+      const { id } = expectStatus(await owner.post<One<{ id: string }>>('/v1/alert_channels', body), 201).body.data;
+      const [path, rule] = [`/v1/alert_channels/${id}`, '/v1/alert_rules/quota'];
+      const read = async () => [(await owner.get(path)).body, (await owner.get(rule)).body];
+      const before = await read();
+      for (const [who, outsider] of outsiders) {
+        const answers = [
+          await outsider.get<ErrorBody>(path),
+          await outsider.patch<ErrorBody>(path, { name: 'Taken' }),
+          await outsider.post<ErrorBody>(`${path}/test`, undefined),
+          await outsider.delete<ErrorBody>(path),
+        ];
+        for (const { status, body } of answers) {
+          expect([who, status, body.error.code]).toEqual([who, 404, 'not_found']);
+        }
+        expect([who, (await outsider.put<ErrorBody>(rule, { channels: [id] })).status]).toEqual([who, 400]);
+        expectStatus(await outsider.put(rule, { threshold: 0.5 }), 200);
+        const { data } = (await outsider.get<Page<{ id: string }>>('/v1/alert_channels')).body;
+        expect([who, data]).toEqual([who, []]);
+      }
+      expect(await read()).toEqual(before);
+    });
+
     test('every endpoint of the API was tested with another workspace and environment', () => {
       const tried = [
         'GET /v1/events',
@@ -137,6 +161,18 @@ export function isolationSuite(target: () => Target): void {
         'POST /v1/replays/{id}/cancel',
         'GET /v1/requests',
         'GET /v1/requests/{request_id}',
+        ...['GET', 'POST'].map((method) => `${method} /v1/alert_channels`),
+        ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /v1/alert_channels/{id}`),
+        'POST /v1/alert_channels/{id}/test',
+        'GET /v1/alert_rules',
+        'GET /v1/alert_rules/{kind}',
+        'PUT /v1/alert_rules/{kind}',
+        // Tested by test/faults/rpc.
+        'POST /v1/alert_rules/{kind}/test',
+        'GET /v1/incidents',
+        'GET /v1/incidents/{id}',
+        'POST /v1/incidents/{id}/acknowledge',
+        'POST /v1/incidents/{id}/mute',
       ];
       const methods = ['POST', 'GET', 'PATCH', 'DELETE'];
       const onBoth = methods.flatMap((method) =>

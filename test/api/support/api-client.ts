@@ -26,6 +26,7 @@ export interface ApiClient {
   send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Response<T>>;
   get<T>(path: string, options?: RequestOptions): Promise<Response<T>>;
   post<T>(path: string, json: unknown, options?: RequestOptions): Promise<Response<T>>;
+  put<T>(path: string, json: unknown, options?: RequestOptions): Promise<Response<T>>;
   patch<T>(path: string, json: unknown, options?: RequestOptions): Promise<Response<T>>;
   delete<T = undefined>(path: string, options?: RequestOptions): Promise<Response<T>>;
 }
@@ -69,6 +70,7 @@ export function createApiClient(
     send,
     get: (path, options) => send('GET', path, options),
     post: (path, json, options) => send('POST', path, { json, ...options }),
+    put: (path, json, options) => send('PUT', path, { json, ...options }),
     patch: (path, json, options) => send('PATCH', path, { json, ...options }),
     delete: (path, options) => send('DELETE', path, options),
   };

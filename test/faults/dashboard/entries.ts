@@ -139,11 +139,23 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /requests/{request_id}': tenant(({ request }) => ({ id: request })),
   'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
   'GET /unfinished-deliveries': tenant(nothing),
-  'GET /alerts/rules': tenant(nothing),
-  'PATCH /alerts/rules/{id}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
-  // Its email goes to the workspace's owners, who are the same for both environments.
-  'POST /alerts/rules/{id}/test': workspace(() => ({ id: 'quota' })),
-  'GET /alerts/incidents': tenant(nothing),
+  'GET /alert_rules': tenant(nothing),
+  'GET /alert_rules/{kind}': tenant(() => ({ id: 'quota' })),
+  'PUT /alert_rules/{kind}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
+  // Its email goes to the owners of the workspace, who are the same for both environments.
+  'POST /alert_rules/{kind}/test': workspace(() => ({ id: 'quota' })),
+  'GET /incidents': tenant(nothing),
+  'GET /incidents/{id}': tenant(({ incident }) => ({ id: incident })),
+  'POST /incidents/{id}/acknowledge': tenant(({ incident }) => ({ id: incident })),
+  'POST /incidents/{id}/mute': tenant(({ incident }) => ({ id: incident, body: { until: null } })),
+  'GET /alert_channels': tenant(nothing),
+  'POST /alert_channels': tenant(() => ({
+    body: { type: 'pagerduty', name: 'Mine', routing_key: 'key-of-the-stranger' },
+  })),
+  'GET /alert_channels/{id}': tenant(({ channel }) => ({ id: channel })),
+  'PATCH /alert_channels/{id}': tenant(({ channel }) => ({ id: channel, body: { name: 'Mine' } })),
+  'DELETE /alert_channels/{id}': tenant(({ channel }) => ({ id: channel })),
+  'POST /alert_channels/{id}/test': tenant(({ channel }) => ({ id: channel })),
   // Emails of both environments.
   'GET /email-status': workspace(nothing),
 };

@@ -101,11 +101,10 @@ export function isolationSuite(world: World): void {
 }
 
 /**
- * Whether the path contains the id of an object that must exist. Alert rules exist in every workspace, and events
- * remain after a deletion, so their paths do not count.
+ * Whether the path contains the id of an object that must exist. Events remain after a deletion, so their paths do not
+ * count.
  */
-const namesOne = ({ path }: Endpoint) =>
-  /\{(?:request_)?id\}(?!\/events)/.test(path) && !path.startsWith('/alerts/rules');
+const namesOne = ({ path }: Endpoint) => /\{(?:request_)?id\}(?!\/events)/.test(path);
 
 /** Replaces ids, times, secrets and the given names in a text. */
 function masked(text: string, given: readonly Named[]): string {

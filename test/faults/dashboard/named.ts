@@ -8,6 +8,8 @@ export interface Named {
   readonly delivery: string;
   readonly event: string;
   readonly replay: string;
+  readonly incident: string;
+  readonly channel: string;
   readonly resource: string;
   readonly request: string;
   readonly user: string;
@@ -28,6 +30,8 @@ export function namesOf(owned: Owned, session: string): Named {
     delivery: owned.deliveryId,
     event: owned.eventId,
     replay: owned.replayId,
+    incident: owned.incidentId,
+    channel: owned.channelId,
     resource: owned.resourceId,
     request: owned.requestId,
     user: owned.userId,

@@ -1,6 +1,7 @@
-import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { AlertKind, ChannelType } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { type Entries, inBoth, inOne, inWorkspace, ofInstallation } from './entry.ts';
+import { idempotencyKey } from './owned.ts';
 
 const kind = AlertKind.QUOTA;
 const tokenWhy = 'the token in the link identifies its target and cannot be forged';
@@ -9,10 +10,25 @@ const token = 'made-up';
 export const alertsEntries: Entries<'alerts' | 'alertsSecrets' | 'usage'> = {
   alerts: {
     listRules: inOne(() => [[{}, {}]]),
-    updateRule: inOne(() => [[{ kind, threshold: 0.5 }, {}]]),
+    getRule: inOne(() => [[{ kind }, {}]]),
+    updateRule: inOne(({ channelId: id }) => [
+      [{ kind, threshold: 0.5 }, {}],
+      [{ kind, channels: { ids: [id] } }, 'invalid_request'],
+    ]),
     // Its email goes to the owners, who are the same for both environments.
     testRule: inWorkspace((_, as) => [[{ ...as, kind }, { addresses: [] }]]),
     listIncidents: inBoth(() => [[{ pageSize: 100 }, { incidents: [] }]]),
+    getIncident: inBoth(({ incidentId: id }) => [[{ id }, 'not_found']]),
+    acknowledgeIncident: inOne(({ incidentId: id }) => [[{ id, idempotencyKey }, 'not_found']]),
+    muteIncident: inOne(({ incidentId: id }) => [[{ id }, 'not_found']]),
+    listChannels: inOne(() => [[{ pageSize: 100 }, { channels: [] }]]),
+    getChannel: inOne(({ channelId: id }) => [[{ id }, 'not_found']]),
+    createChannel: inOne(() => [
+      [{ type: ChannelType.PAGERDUTY, name: 'Mine', routingKey: 'key-of-the-stranger' }, {}],
+    ]),
+    updateChannel: inOne(({ channelId: id }) => [[{ id, name: 'Mine' }, 'not_found']]),
+    deleteChannel: inOne(({ channelId: id }) => [[{ id }, 'not_found']]),
+    testChannel: inOne(({ channelId: id }) => [[{ id }, 'not_found']]),
     describeUnsubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
     unsubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),
     resubscribe: ofInstallation(tokenWhy, () => [[{ token }, 'invalid_request']]),

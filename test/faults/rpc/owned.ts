@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ChannelType } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
@@ -67,6 +68,16 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     statuses: [DeliveryStatus.SKIPPED],
   });
 
+  const incident = await waitUntil(
+    async () => (await rpc.alerts.listIncidents({ ...owner, pageSize: 1 })).incidents[0],
+    { what: 'the incident of the owner' },
+  );
+
+  const { channel } = await rpc.alerts.createChannel({
+    ...{ ...owner, type: ChannelType.PAGERDUTY, name: ownersName, routingKey: 'key-of-the-owner', idempotencyKey },
+  });
+  const channelId = channel?.id ?? '';
+
   const { newestPosition } = await rpc.events.listEvents({ ...owner, pageSize: 1 });
   const pageTokens = {
     resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
@@ -88,6 +99,8 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     resourceId: resourceIds[0] ?? '',
     deliveryId: delivered?.id ?? '',
     replayId: replay?.id ?? '',
+    incidentId: incident.id,
+    channelId,
     eventId: delivered?.eventId ?? '',
     requestId: context.requestId,
     pageTokens,
@@ -96,7 +109,7 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
     markers: [
       ...resourceIds,
       ...[keyId, key.keyValue, key.key?.hint ?? '', webhookId, failingId],
-      ...[userId, userEmail, invitationId, invitedEmail],
+      ...[userId, userEmail, invitationId, invitedEmail, incident.id, channelId],
       ...webhooks.map(({ secret }) => secret),
       ...deliveries.flatMap(({ id, eventId }) => [id, eventId]),
     ],

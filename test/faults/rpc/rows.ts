@@ -10,6 +10,7 @@ const movedByServices = new Set([
   'alerts.evaluations',
   'alerts.notifications',
   'alerts.emails',
+  'alerts.channel_messages',
   'audit.clock',
   'auth.clock',
   'auth.key_refusals',

@@ -272,6 +272,132 @@ class RequestsOperations:
         return self._transport.send("GET", path_of("/v1/requests/{request_id}", request_id), options)
 
 
+class AlertRulesOperations:
+    """Operations of `rms.alert_rules`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListAlertRulesQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.AlertRule, types.AlertRuleListMeta]:
+        """List alert rules. Every environment has one rule of each kind. Requires a key with scope
+        `admin`, or the permission `alerts:read`.
+        """
+        return List(self._transport, "/v1/alert_rules", query, options)
+
+    @overload
+    def get(self, kind: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.AlertRule], Result[None]]: ...
+
+    @overload
+    def get(self, kind: str, **options: Unpack[CallOptions]) -> Result[types.AlertRule]: ...
+
+    def get(self, kind: str, **options: Unpack[ReadOptions]) -> Union[Result[types.AlertRule], Result[None]]:
+        """Get an alert rule. Requires a key with scope `admin`, or the permission `alerts:read`."""
+        return self._transport.send("GET", path_of("/v1/alert_rules/{kind}", kind), options)
+
+    def update(self, kind: str, body: types.UpdateAlertRule, **options: Unpack[ChangeOptions]) -> Result[types.AlertRule]:
+        """Change an alert rule. Omitted fields keep their values. A recipient that is added and is
+        not a member of the workspace is asked by email to confirm, at most once a day. Requires
+        a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("PUT", path_of("/v1/alert_rules/{kind}", kind), options, body=body)
+
+    def test(self, kind: str, **options: Unpack[CreateOptions]) -> Result[types.AlertRuleTest]:
+        """Send a test email to the recipients of a rule. Also if the rule is disabled. The response
+        waits for the first reply of the mail server, for at most 8 seconds. Requires a key with
+        scope `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/alert_rules/{kind}/test", kind), options, is_keyed=True)
+
+
+class IncidentsOperations:
+    """Operations of `rms.incidents`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListIncidentsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Incident, types.IncidentListMeta]:
+        """List incidents. Newest first. Requires a key with scope `admin`, or the permission
+        `alerts:read`.
+        """
+        return List(self._transport, "/v1/incidents", query, options)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Incident], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Incident]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Incident], Result[None]]:
+        """Get an incident. Requires a key with scope `admin`, or the permission `alerts:read`."""
+        return self._transport.send("GET", path_of("/v1/incidents/{id}", id), options)
+
+    def acknowledge(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Incident]:
+        """Acknowledge an incident. Ends the daily reminders about an open incident, and
+        acknowledges it in PagerDuty. The recovery is still reported. Requires a key with scope
+        `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/incidents/{id}/acknowledge", id), options, is_keyed=True)
+
+    def mute(self, id: str, body: types.MuteIncident, **options: Unpack[CreateOptions]) -> Result[types.Incident]:
+        """Mute an incident. Suppresses all messages about an open incident, also about its
+        recovery. PagerDuty still resolves its alert. Requires a key with scope `admin`, or the
+        permission `alerts:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/incidents/{id}/mute", id), options, body=body, is_keyed=True)
+
+
+class AlertChannelsOperations:
+    """Operations of `rms.alert_channels`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListAlertChannelsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.AlertChannel, types.AlertChannelListMeta]:
+        """List alert channels. Oldest first. Requires a key with scope `admin`, or the permission
+        `alerts:read`.
+        """
+        return List(self._transport, "/v1/alert_channels", query, options)
+
+    def create(self, body: types.CreateAlertChannel, **options: Unpack[CreateOptions]) -> Result[types.CreatedAlertChannel]:
+        """Create an alert channel. A destination of alerts. Rules name it in `channels`. Messages
+        to a `webhook` are signed like deliveries; the response contains the secret, which is
+        shown only once. If another API key repeats the Idempotency-Key, its response does not
+        contain the secret. An environment has at most 50 channels. Requires a key with scope
+        `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("POST", "/v1/alert_channels", options, body=body, is_keyed=True)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.AlertChannel], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.AlertChannel]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.AlertChannel], Result[None]]:
+        """Get an alert channel. Requires a key with scope `admin`, or the permission `alerts:read`.
+        """
+        return self._transport.send("GET", path_of("/v1/alert_channels/{id}", id), options)
+
+    def update(self, id: str, body: types.UpdateAlertChannel, **options: Unpack[ChangeOptions]) -> Result[types.AlertChannel]:
+        """Update an alert channel. Changes only the fields in the request. The type cannot change.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("PATCH", path_of("/v1/alert_channels/{id}", id), options, body=body)
+
+    def delete(self, id: str, **options: Unpack[ChangeOptions]) -> Result[None]:
+        """Delete an alert channel. Rules no longer name it, and its queued messages are not sent.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/alert_channels/{id}", id), options)
+
+    def test(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.AlertChannelTest]:
+        """Send a test message. Sends a message immediately and returns the outcome, whether it
+        succeeded or not. It is not sent again. PagerDuty opens an alert, which is resolved.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/alert_channels/{id}/test", id), options, is_keyed=True)
+
+
 class KeysOperations:
     """Operations of `rms.keys`."""
 
@@ -370,6 +496,9 @@ class Nouns:
         self.deliveries = DeliveriesOperations(transport)
         self.replays = ReplaysOperations(transport)
         self.requests = RequestsOperations(transport)
+        self.alert_rules = AlertRulesOperations(transport)
+        self.incidents = IncidentsOperations(transport)
+        self.alert_channels = AlertChannelsOperations(transport)
         self.keys = KeysOperations(transport)
         self.workspace = WorkspaceOperations(transport)
         self.audit = AuditOperations(transport)
@@ -631,6 +760,132 @@ class AsyncRequestsOperations:
         return await self._transport.send("GET", path_of("/v1/requests/{request_id}", request_id), options)
 
 
+class AsyncAlertRulesOperations:
+    """Operations of `rms.alert_rules`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListAlertRulesQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.AlertRule, types.AlertRuleListMeta]:
+        """List alert rules. Every environment has one rule of each kind. Requires a key with scope
+        `admin`, or the permission `alerts:read`.
+        """
+        return AsyncList(self._transport, "/v1/alert_rules", query, options)
+
+    @overload
+    async def get(self, kind: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.AlertRule], Result[None]]: ...
+
+    @overload
+    async def get(self, kind: str, **options: Unpack[CallOptions]) -> Result[types.AlertRule]: ...
+
+    async def get(self, kind: str, **options: Unpack[ReadOptions]) -> Union[Result[types.AlertRule], Result[None]]:
+        """Get an alert rule. Requires a key with scope `admin`, or the permission `alerts:read`."""
+        return await self._transport.send("GET", path_of("/v1/alert_rules/{kind}", kind), options)
+
+    async def update(self, kind: str, body: types.UpdateAlertRule, **options: Unpack[ChangeOptions]) -> Result[types.AlertRule]:
+        """Change an alert rule. Omitted fields keep their values. A recipient that is added and is
+        not a member of the workspace is asked by email to confirm, at most once a day. Requires
+        a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("PUT", path_of("/v1/alert_rules/{kind}", kind), options, body=body)
+
+    async def test(self, kind: str, **options: Unpack[CreateOptions]) -> Result[types.AlertRuleTest]:
+        """Send a test email to the recipients of a rule. Also if the rule is disabled. The response
+        waits for the first reply of the mail server, for at most 8 seconds. Requires a key with
+        scope `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/alert_rules/{kind}/test", kind), options, is_keyed=True)
+
+
+class AsyncIncidentsOperations:
+    """Operations of `rms.incidents`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListIncidentsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Incident, types.IncidentListMeta]:
+        """List incidents. Newest first. Requires a key with scope `admin`, or the permission
+        `alerts:read`.
+        """
+        return AsyncList(self._transport, "/v1/incidents", query, options)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Incident], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Incident]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Incident], Result[None]]:
+        """Get an incident. Requires a key with scope `admin`, or the permission `alerts:read`."""
+        return await self._transport.send("GET", path_of("/v1/incidents/{id}", id), options)
+
+    async def acknowledge(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Incident]:
+        """Acknowledge an incident. Ends the daily reminders about an open incident, and
+        acknowledges it in PagerDuty. The recovery is still reported. Requires a key with scope
+        `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/incidents/{id}/acknowledge", id), options, is_keyed=True)
+
+    async def mute(self, id: str, body: types.MuteIncident, **options: Unpack[CreateOptions]) -> Result[types.Incident]:
+        """Mute an incident. Suppresses all messages about an open incident, also about its
+        recovery. PagerDuty still resolves its alert. Requires a key with scope `admin`, or the
+        permission `alerts:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/incidents/{id}/mute", id), options, body=body, is_keyed=True)
+
+
+class AsyncAlertChannelsOperations:
+    """Operations of `rms.alert_channels`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListAlertChannelsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.AlertChannel, types.AlertChannelListMeta]:
+        """List alert channels. Oldest first. Requires a key with scope `admin`, or the permission
+        `alerts:read`.
+        """
+        return AsyncList(self._transport, "/v1/alert_channels", query, options)
+
+    async def create(self, body: types.CreateAlertChannel, **options: Unpack[CreateOptions]) -> Result[types.CreatedAlertChannel]:
+        """Create an alert channel. A destination of alerts. Rules name it in `channels`. Messages
+        to a `webhook` are signed like deliveries; the response contains the secret, which is
+        shown only once. If another API key repeats the Idempotency-Key, its response does not
+        contain the secret. An environment has at most 50 channels. Requires a key with scope
+        `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("POST", "/v1/alert_channels", options, body=body, is_keyed=True)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.AlertChannel], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.AlertChannel]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.AlertChannel], Result[None]]:
+        """Get an alert channel. Requires a key with scope `admin`, or the permission `alerts:read`.
+        """
+        return await self._transport.send("GET", path_of("/v1/alert_channels/{id}", id), options)
+
+    async def update(self, id: str, body: types.UpdateAlertChannel, **options: Unpack[ChangeOptions]) -> Result[types.AlertChannel]:
+        """Update an alert channel. Changes only the fields in the request. The type cannot change.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("PATCH", path_of("/v1/alert_channels/{id}", id), options, body=body)
+
+    async def delete(self, id: str, **options: Unpack[ChangeOptions]) -> Result[None]:
+        """Delete an alert channel. Rules no longer name it, and its queued messages are not sent.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/alert_channels/{id}", id), options)
+
+    async def test(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.AlertChannelTest]:
+        """Send a test message. Sends a message immediately and returns the outcome, whether it
+        succeeded or not. It is not sent again. PagerDuty opens an alert, which is resolved.
+        Requires a key with scope `admin`, or the permission `alerts:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/alert_channels/{id}/test", id), options, is_keyed=True)
+
+
 class AsyncKeysOperations:
     """Operations of `rms.keys`."""
 
@@ -729,6 +984,9 @@ class AsyncNouns:
         self.deliveries = AsyncDeliveriesOperations(transport)
         self.replays = AsyncReplaysOperations(transport)
         self.requests = AsyncRequestsOperations(transport)
+        self.alert_rules = AsyncAlertRulesOperations(transport)
+        self.incidents = AsyncIncidentsOperations(transport)
+        self.alert_channels = AsyncAlertChannelsOperations(transport)
         self.keys = AsyncKeysOperations(transport)
         self.workspace = AsyncWorkspaceOperations(transport)
         self.audit = AsyncAuditOperations(transport)

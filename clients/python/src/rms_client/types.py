@@ -224,12 +224,70 @@ class CreateReplay(TypedDict):
 
 
 @final
+class UpdateAlertRule(TypedDict):
+    enabled: NotRequired[bool]
+    """A disabled rule opens no incidents."""
+    threshold: NotRequired[Union[float, None]]
+    """`api_error_rate`, `delivery_failure_rate`: a share of at most 1. `quota`: the share that
+    causes a warning. `delivery_failures_in_a_row`: attempts. `rate_limited`: rejected requests.
+    `key_expiry`: days before the expiry. Null: `webhook_disabled` has none.
+    """
+    window: NotRequired[Union[float, None]]
+    """Seconds that are evaluated, in whole minutes. Null: the kind has no window."""
+    minimum: NotRequired[Union[int, None]]
+    """Requests or attempts in the window that a share requires. Null: the kind has no minimum."""
+    recipients: NotRequired[Sequence[str]]
+    """Email addresses. Those that are not of members receive alerts after they have confirmed."""
+    to_owners: NotRequired[bool]
+    """Whether the owners of the workspace are also recipients."""
+    channels: NotRequired[Sequence[str]]
+    """IDs of alert channels that also report the incidents."""
+    unsubscribed: NotRequired[Sequence[str]]
+    """Addresses that have unsubscribed from this rule. Only a recipient can subscribe again."""
+
+
+@final
+class MuteIncident(TypedDict):
+    until: Union[str, None]
+    """At most 30 days from now. Null: the incident is no longer muted."""
+
+
+@final
+class CreateAlertChannel(TypedDict):
+    type: Literal["email", "pagerduty", "slack", "webhook"]
+    name: str
+    """Human-readable name."""
+    addresses: NotRequired[Sequence[str]]
+    """`email` only. Addresses that are not of members receive alerts after they have confirmed."""
+    url: NotRequired[str]
+    """`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives
+    the messages.
+    """
+    routing_key: NotRequired[str]
+    """`pagerduty` only: integration key of a service (Events API v2), which is not shown again."""
+
+
+@final
+class UpdateAlertChannel(TypedDict):
+    name: NotRequired[str]
+    """Human-readable name."""
+    addresses: NotRequired[Sequence[str]]
+    """`email` only. Addresses that are not of members receive alerts after they have confirmed."""
+    url: NotRequired[str]
+    """`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives
+    the messages.
+    """
+    routing_key: NotRequired[str]
+    """`pagerduty` only: integration key of a service (Events API v2), which is not shown again."""
+
+
+@final
 class CreateApiKey(TypedDict):
     name: str
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: NotRequired[Union[Sequence[Literal["audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]], None]]
+    permissions: NotRequired[Union[Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]], None]]
     expires_at: NotRequired[Union[str, None]]
     """Time from which the key is rejected. Null: never."""
     allowed_ips: NotRequired[Union[Sequence[str], None]]
@@ -1049,6 +1107,218 @@ class AuditChange(TypedDict):
 
 
 @final
+class AlertRuleListMeta(TypedDict):
+    total: int
+    """Exact number of items that match the filter."""
+    page: int
+    per_page: int
+
+
+@final
+class AlertRuleListLinks(TypedDict):
+    next: Union[str, None]
+    """URL of the next page; null if there is none."""
+    prev: Union[str, None]
+    """URL of the previous page; null if there is none."""
+
+
+@final
+class AlertRuleList(TypedDict):
+    data: Sequence[AlertRule]
+    meta: AlertRuleListMeta
+    links: AlertRuleListLinks
+
+
+@final
+class AlertRule(TypedDict):
+    kind: Literal["api_error_rate", "delivery_failure_rate", "delivery_failures_in_a_row", "webhook_disabled", "quota", "rate_limited", "key_expiry"]
+    type: Literal["alert_rule"]
+    enabled: bool
+    """A disabled rule opens no incidents."""
+    threshold: Union[float, None]
+    """`api_error_rate`, `delivery_failure_rate`: a share of at most 1. `quota`: the share that
+    causes a warning. `delivery_failures_in_a_row`: attempts. `rate_limited`: rejected requests.
+    `key_expiry`: days before the expiry. Null: `webhook_disabled` has none.
+    """
+    window: Union[float, None]
+    """Seconds that are evaluated, in whole minutes. Null: the kind has no window."""
+    minimum: Union[int, None]
+    """Requests or attempts in the window that a share requires. Null: the kind has no minimum."""
+    recipients: Sequence[str]
+    """Email addresses. Those that are not of members receive alerts after they have confirmed."""
+    to_owners: bool
+    """Whether the owners of the workspace are also recipients."""
+    channels: Sequence[str]
+    """IDs of alert channels that also report the incidents."""
+    unsubscribed: Sequence[str]
+    """Addresses that have unsubscribed from this rule. Only a recipient can subscribe again."""
+    unconfirmed: Sequence[str]
+    """Recipients that have not confirmed. They receive nothing until they do."""
+    updated_at: Union[str, None]
+    """Null: the rule has the defaults."""
+
+
+@final
+class AlertRuleTest(TypedDict):
+    addresses: Sequence[str]
+    """Recipients of the test."""
+    emails: Sequence[TestEmail]
+    """Empty if this installation sends no emails."""
+
+
+@final
+class TestEmail(TypedDict):
+    address: str
+    state: Literal["queued", "sent", "failed"]
+    """A queued email is attempted again for up to three days."""
+    reply: Union[str, None]
+    """Last reply of the mail server, or last error. Null: no attempt has ended."""
+
+
+@final
+class IncidentListMeta(TypedDict):
+    total: Union[int, None]
+    """Always null: an exact number would require a scan."""
+    page: int
+    per_page: int
+
+
+@final
+class IncidentListLinks(TypedDict):
+    next: Union[str, None]
+    """URL of the next page; null if there is none."""
+    prev: Union[str, None]
+    """URL of the previous page; null if there is none."""
+
+
+@final
+class IncidentList(TypedDict):
+    data: Sequence[Incident]
+    meta: IncidentListMeta
+    links: IncidentListLinks
+
+
+@final
+class Incident(TypedDict):
+    id: str
+    type: Literal["incident"]
+    kind: Literal["api_error_rate", "delivery_failure_rate", "delivery_failures_in_a_row", "webhook_disabled", "quota", "rate_limited", "key_expiry"]
+    """Kind of the rule."""
+    subject: IncidentSubject
+    status: Literal["open", "closed"]
+    end_reason: Union[Literal["recovered", "obsolete"], None]
+    """`obsolete`: the webhook was deleted, the key has expired or the rule was disabled. Null:
+    open.
+    """
+    severity: Literal["warning", "error", "critical"]
+    value: float
+    """Value that opened the incident, in the unit of the threshold."""
+    worst_value: float
+    """Worst value since then."""
+    threshold: Union[float, None]
+    """Null: the rule has none."""
+    summary: str
+    notice_count: int
+    """Messages that the incident is open: one, and one per further day."""
+    opened_at: str
+    closed_at: Union[str, None]
+    """Null: open."""
+    last_notified_at: str
+    """Time of the last message that the incident is open."""
+    acknowledged_at: Union[str, None]
+    """Null: not acknowledged."""
+    acknowledged_by: Union[str, None]
+    """`key:` or `user:` with an ID, or `operator:` with a name. Null: not acknowledged."""
+    muted_until: Union[str, None]
+    """No messages are sent until then. Null: not muted."""
+
+
+@final
+class IncidentSubject(TypedDict):
+    type: Literal["environment", "webhook", "api_key", "quota"]
+    id: Union[str, None]
+    """ID of the webhook or key, or `warning` or `exceeded` for the quota. Null: the environment."""
+    name: Union[str, None]
+    """URL of the webhook or name of the key. Null: none, or unknown."""
+
+
+@final
+class AlertChannelListMeta(TypedDict):
+    total: int
+    """Exact number of items that match the filter."""
+    page: int
+    per_page: int
+
+
+@final
+class AlertChannelListLinks(TypedDict):
+    next: Union[str, None]
+    """URL of the next page; null if there is none."""
+    prev: Union[str, None]
+    """URL of the previous page; null if there is none."""
+
+
+@final
+class AlertChannelList(TypedDict):
+    data: Sequence[AlertChannel]
+    meta: AlertChannelListMeta
+    links: AlertChannelListLinks
+
+
+@final
+class AlertChannel(TypedDict):
+    id: str
+    type: Literal["email", "pagerduty", "slack", "webhook"]
+    name: str
+    """Human-readable name."""
+    addresses: Sequence[str]
+    """Empty unless the type is `email`."""
+    unconfirmed: Sequence[str]
+    """Addresses that have not confirmed. They receive nothing until they do."""
+    url: Union[str, None]
+    """Null unless the type is `webhook`."""
+    hint: Union[str, None]
+    """End of the routing key or of the URL of `slack`, to recognize it."""
+    created_at: str
+    updated_at: str
+
+
+@final
+class CreatedAlertChannel(TypedDict):
+    id: str
+    type: Literal["email", "pagerduty", "slack", "webhook"]
+    name: str
+    """Human-readable name."""
+    addresses: Sequence[str]
+    """Empty unless the type is `email`."""
+    unconfirmed: Sequence[str]
+    """Addresses that have not confirmed. They receive nothing until they do."""
+    url: Union[str, None]
+    """Null unless the type is `webhook`."""
+    hint: Union[str, None]
+    """End of the routing key or of the URL of `slack`, to recognize it."""
+    created_at: str
+    updated_at: str
+    secret: NotRequired[str]
+    """Secret key of the signatures. Shown only once, to the API key that sent the request."""
+
+
+@final
+class AlertChannelTest(TypedDict):
+    delivered: bool
+    """Whether the receiver accepted the message; `email`: all emails were sent."""
+    status: Union[int, None]
+    """Status of the response. Null: none, or `email`."""
+    error: Union[str, None]
+    """Class and text of the error. Null: delivered."""
+    response_body: Union[str, None]
+    """Start of the body of the response."""
+    duration_ms: int
+    emails: Sequence[TestEmail]
+    """`email`: the state of each email. Empty if this installation sends none."""
+
+
+@final
 class ApiKeyListMeta(TypedDict):
     total: Union[int, None]
     """Always null: an exact number would require a scan."""
@@ -1085,7 +1355,7 @@ class ApiKey(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1133,7 +1403,7 @@ class CreatedApiKey(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1191,7 +1461,7 @@ class ApiKeyWithClients(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1362,6 +1632,36 @@ class ListRequestsQuery(TypedDict):
     """Only items created at or after this time."""
     created_before: NotRequired[str]
     """Only items created before this time."""
+    per_page: NotRequired[int]
+    """Items per page."""
+    cursor: NotRequired[str]
+    """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+@final
+class ListAlertRulesQuery(TypedDict):
+    per_page: NotRequired[int]
+    """Items per page."""
+    cursor: NotRequired[str]
+    """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+@final
+class ListIncidentsQuery(TypedDict):
+    status: NotRequired[Literal["open", "closed"]]
+    """Only incidents with this status."""
+    kind: NotRequired[Literal["api_error_rate", "delivery_failure_rate", "delivery_failures_in_a_row", "webhook_disabled", "quota", "rate_limited", "key_expiry"]]
+    """Only incidents of this rule."""
+    subject_id: NotRequired[str]
+    """Only incidents of this webhook, key or quota."""
+    per_page: NotRequired[int]
+    """Items per page."""
+    cursor: NotRequired[str]
+    """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+@final
+class ListAlertChannelsQuery(TypedDict):
     per_page: NotRequired[int]
     """Items per page."""
     cursor: NotRequired[str]

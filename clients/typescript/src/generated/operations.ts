@@ -11,15 +11,23 @@ import {
   type Transport,
 } from '../transport.ts';
 import type {
+  AlertChannel,
+  AlertChannelList,
+  AlertChannelTest,
+  AlertRule,
+  AlertRuleList,
+  AlertRuleTest,
   ApiKey,
   ApiKeyList,
   ApiKeyWithClients,
   AuditEntry,
   AuditLog,
+  CreateAlertChannel,
   CreateApiKey,
   CreateReplay,
   CreateResource,
   CreateWebhook,
+  CreatedAlertChannel,
   CreatedApiKey,
   CreatedWebhook,
   Delivery,
@@ -27,14 +35,20 @@ import type {
   DeliveryWithAttempts,
   Event,
   EventList,
+  Incident,
+  IncidentList,
+  ListAlertChannelsQuery,
+  ListAlertRulesQuery,
   ListApiKeysQuery,
   ListAuditLogQuery,
   ListDeliveriesQuery,
   ListEventsQuery,
+  ListIncidentsQuery,
   ListReplaysQuery,
   ListRequestsQuery,
   ListResourcesQuery,
   ListWebhooksQuery,
+  MuteIncident,
   Replay,
   ReplayEstimate,
   ReplayList,
@@ -48,6 +62,8 @@ import type {
   RotatedWebhookSecret,
   TestAttempt,
   TestWebhook,
+  UpdateAlertChannel,
+  UpdateAlertRule,
   UpdateApiKey,
   UpdateResource,
   UpdateWebhook,
@@ -318,6 +334,140 @@ export class RequestsOperations {
   }
 }
 
+/** Operations of `rms.alertRules`. */
+export class AlertRulesOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List alert rules. Every environment has one rule of each kind. Requires a key with scope `admin`, or the permission
+   * `alerts:read`.
+   */
+  list(query: ListAlertRulesQuery = {}, options?: CallOptions): List<AlertRule, AlertRuleList['meta']> {
+    return new List(this.#transport, '/v1/alert_rules', query, options);
+  }
+
+  /** Get an alert rule. Requires a key with scope `admin`, or the permission `alerts:read`. */
+  get(kind: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<AlertRule> | NotModified>;
+  get(kind: string, options?: ReadOptions): Promise<Result<AlertRule>>;
+  get(kind: string, options?: ReadOptions): Promise<Result<AlertRule> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/alert_rules/${kind}`, { options });
+  }
+
+  /**
+   * Change an alert rule. Omitted fields keep their values. A recipient that is added and is not a member of the
+   * workspace is asked by email to confirm, at most once a day. Requires a key with scope `admin`, or the permission
+   * `alerts:write`.
+   */
+  update(kind: string, body: UpdateAlertRule, options?: ChangeOptions): Promise<Result<AlertRule>> {
+    return this.#transport.send('PUT', pathOf`/v1/alert_rules/${kind}`, { options, body });
+  }
+
+  /**
+   * Send a test email to the recipients of a rule. Also if the rule is disabled. The response waits for the first reply
+   * of the mail server, for at most 8 seconds. Requires a key with scope `admin`, or the permission `alerts:write`.
+   */
+  test(kind: string, options?: CreateOptions): Promise<Result<AlertRuleTest>> {
+    return this.#transport.send('POST', pathOf`/v1/alert_rules/${kind}/test`, { options, isKeyed: true });
+  }
+}
+
+/** Operations of `rms.incidents`. */
+export class IncidentsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** List incidents. Newest first. Requires a key with scope `admin`, or the permission `alerts:read`. */
+  list(query: ListIncidentsQuery = {}, options?: CallOptions): List<Incident, IncidentList['meta']> {
+    return new List(this.#transport, '/v1/incidents', query, options);
+  }
+
+  /** Get an incident. Requires a key with scope `admin`, or the permission `alerts:read`. */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Incident> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<Incident>>;
+  get(id: string, options?: ReadOptions): Promise<Result<Incident> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/incidents/${id}`, { options });
+  }
+
+  /**
+   * Acknowledge an incident. Ends the daily reminders about an open incident, and acknowledges it in PagerDuty. The
+   * recovery is still reported. Requires a key with scope `admin`, or the permission `alerts:write`.
+   */
+  acknowledge(id: string, options?: CreateOptions): Promise<Result<Incident>> {
+    return this.#transport.send('POST', pathOf`/v1/incidents/${id}/acknowledge`, { options, isKeyed: true });
+  }
+
+  /**
+   * Mute an incident. Suppresses all messages about an open incident, also about its recovery. PagerDuty still resolves
+   * its alert. Requires a key with scope `admin`, or the permission `alerts:write`.
+   */
+  mute(id: string, body: MuteIncident, options?: CreateOptions): Promise<Result<Incident>> {
+    return this.#transport.send('POST', pathOf`/v1/incidents/${id}/mute`, { options, body, isKeyed: true });
+  }
+}
+
+/** Operations of `rms.alertChannels`. */
+export class AlertChannelsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** List alert channels. Oldest first. Requires a key with scope `admin`, or the permission `alerts:read`. */
+  list(query: ListAlertChannelsQuery = {}, options?: CallOptions): List<AlertChannel, AlertChannelList['meta']> {
+    return new List(this.#transport, '/v1/alert_channels', query, options);
+  }
+
+  /**
+   * Create an alert channel. A destination of alerts. Rules name it in `channels`. Messages to a `webhook` are signed
+   * like deliveries; the response contains the secret, which is shown only once. If another API key repeats the
+   * Idempotency-Key, its response does not contain the secret. An environment has at most 50 channels. Requires a key
+   * with scope `admin`, or the permission `alerts:write`.
+   */
+  create(body: CreateAlertChannel, options?: CreateOptions): Promise<Result<CreatedAlertChannel>> {
+    return this.#transport.send('POST', '/v1/alert_channels', { options, body, isKeyed: true });
+  }
+
+  /** Get an alert channel. Requires a key with scope `admin`, or the permission `alerts:read`. */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<AlertChannel> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<AlertChannel>>;
+  get(id: string, options?: ReadOptions): Promise<Result<AlertChannel> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/alert_channels/${id}`, { options });
+  }
+
+  /**
+   * Update an alert channel. Changes only the fields in the request. The type cannot change. Requires a key with scope
+   * `admin`, or the permission `alerts:write`.
+   */
+  update(id: string, body: UpdateAlertChannel, options?: ChangeOptions): Promise<Result<AlertChannel>> {
+    return this.#transport.send('PATCH', pathOf`/v1/alert_channels/${id}`, { options, body });
+  }
+
+  /**
+   * Delete an alert channel. Rules no longer name it, and its queued messages are not sent. Requires a key with scope
+   * `admin`, or the permission `alerts:write`.
+   */
+  delete(id: string, options?: ChangeOptions): Promise<Result<undefined>> {
+    return this.#transport.send('DELETE', pathOf`/v1/alert_channels/${id}`, { options });
+  }
+
+  /**
+   * Send a test message. Sends a message immediately and returns the outcome, whether it succeeded or not. It is not
+   * sent again. PagerDuty opens an alert, which is resolved. Requires a key with scope `admin`, or the permission
+   * `alerts:write`.
+   */
+  test(id: string, options?: CreateOptions): Promise<Result<AlertChannelTest>> {
+    return this.#transport.send('POST', pathOf`/v1/alert_channels/${id}/test`, { options, isKeyed: true });
+  }
+}
+
 /** Operations of `rms.keys`. */
 export class KeysOperations {
   readonly #transport: Transport;
@@ -421,6 +571,9 @@ export class Nouns {
   readonly deliveries: DeliveriesOperations;
   readonly replays: ReplaysOperations;
   readonly requests: RequestsOperations;
+  readonly alertRules: AlertRulesOperations;
+  readonly incidents: IncidentsOperations;
+  readonly alertChannels: AlertChannelsOperations;
   readonly keys: KeysOperations;
   readonly workspace: WorkspaceOperations;
   readonly audit: AuditOperations;
@@ -432,6 +585,9 @@ export class Nouns {
     this.deliveries = new DeliveriesOperations(transport);
     this.replays = new ReplaysOperations(transport);
     this.requests = new RequestsOperations(transport);
+    this.alertRules = new AlertRulesOperations(transport);
+    this.incidents = new IncidentsOperations(transport);
+    this.alertChannels = new AlertChannelsOperations(transport);
     this.keys = new KeysOperations(transport);
     this.workspace = new WorkspaceOperations(transport);
     this.audit = new AuditOperations(transport);

@@ -173,12 +173,63 @@ export interface CreateReplay {
   dry_run?: boolean | undefined;
 }
 
+export interface UpdateAlertRule {
+  /** A disabled rule opens no incidents. */
+  enabled?: boolean | undefined;
+  /**
+   * `api_error_rate`, `delivery_failure_rate`: a share of at most 1. `quota`: the share that causes a warning.
+   * `delivery_failures_in_a_row`: attempts. `rate_limited`: rejected requests. `key_expiry`: days before the expiry.
+   * Null: `webhook_disabled` has none.
+   */
+  threshold?: number | null | undefined;
+  /** Seconds that are evaluated, in whole minutes. Null: the kind has no window. */
+  window?: number | null | undefined;
+  /** Requests or attempts in the window that a share requires. Null: the kind has no minimum. */
+  minimum?: number | null | undefined;
+  /** Email addresses. Those that are not of members receive alerts after they have confirmed. */
+  recipients?: readonly string[] | undefined;
+  /** Whether the owners of the workspace are also recipients. */
+  to_owners?: boolean | undefined;
+  /** IDs of alert channels that also report the incidents. */
+  channels?: readonly string[] | undefined;
+  /** Addresses that have unsubscribed from this rule. Only a recipient can subscribe again. */
+  unsubscribed?: readonly string[] | undefined;
+}
+
+export interface MuteIncident {
+  /** At most 30 days from now. Null: the incident is no longer muted. */
+  until: string | null;
+}
+
+export interface CreateAlertChannel {
+  type: "email" | "pagerduty" | "slack" | "webhook";
+  /** Human-readable name. */
+  name: string;
+  /** `email` only. Addresses that are not of members receive alerts after they have confirmed. */
+  addresses?: readonly string[] | undefined;
+  /** `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. */
+  url?: string | undefined;
+  /** `pagerduty` only: integration key of a service (Events API v2), which is not shown again. */
+  routing_key?: string | undefined;
+}
+
+export interface UpdateAlertChannel {
+  /** Human-readable name. */
+  name?: string | undefined;
+  /** `email` only. Addresses that are not of members receive alerts after they have confirmed. */
+  addresses?: readonly string[] | undefined;
+  /** `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. */
+  url?: string | undefined;
+  /** `pagerduty` only: integration key of a service (Events API v2), which is not shown again. */
+  routing_key?: string | undefined;
+}
+
 export interface CreateApiKey {
   /** Human-readable name. */
   name: string;
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
-  permissions?: readonly ("audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[] | null | undefined;
+  permissions?: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[] | null | undefined;
   /** Time from which the key is rejected. Null: never. */
   expires_at?: string | null | undefined;
   allowed_ips?: readonly string[] | null | undefined;
@@ -863,6 +914,188 @@ export interface AuditChange {
   after: unknown;
 }
 
+export interface AlertRuleList {
+  data: readonly AlertRule[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface AlertRule {
+  kind: "api_error_rate" | "delivery_failure_rate" | "delivery_failures_in_a_row" | "webhook_disabled" | "quota" | "rate_limited" | "key_expiry";
+  type: "alert_rule";
+  /** A disabled rule opens no incidents. */
+  enabled: boolean;
+  /**
+   * `api_error_rate`, `delivery_failure_rate`: a share of at most 1. `quota`: the share that causes a warning.
+   * `delivery_failures_in_a_row`: attempts. `rate_limited`: rejected requests. `key_expiry`: days before the expiry.
+   * Null: `webhook_disabled` has none.
+   */
+  threshold: number | null;
+  /** Seconds that are evaluated, in whole minutes. Null: the kind has no window. */
+  window: number | null;
+  /** Requests or attempts in the window that a share requires. Null: the kind has no minimum. */
+  minimum: number | null;
+  /** Email addresses. Those that are not of members receive alerts after they have confirmed. */
+  recipients: readonly string[];
+  /** Whether the owners of the workspace are also recipients. */
+  to_owners: boolean;
+  /** IDs of alert channels that also report the incidents. */
+  channels: readonly string[];
+  /** Addresses that have unsubscribed from this rule. Only a recipient can subscribe again. */
+  unsubscribed: readonly string[];
+  /** Recipients that have not confirmed. They receive nothing until they do. */
+  unconfirmed: readonly string[];
+  /** Null: the rule has the defaults. */
+  updated_at: string | null;
+}
+
+export interface AlertRuleTest {
+  /** Recipients of the test. */
+  addresses: readonly string[];
+  /** Empty if this installation sends no emails. */
+  emails: readonly TestEmail[];
+}
+
+export interface TestEmail {
+  address: string;
+  /** A queued email is attempted again for up to three days. */
+  state: "queued" | "sent" | "failed";
+  /** Last reply of the mail server, or last error. Null: no attempt has ended. */
+  reply: string | null;
+}
+
+export interface IncidentList {
+  data: readonly Incident[];
+  meta: {
+    /** Always null: an exact number would require a scan. */
+    total: number | null;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface Incident {
+  id: string;
+  type: "incident";
+  /** Kind of the rule. */
+  kind: "api_error_rate" | "delivery_failure_rate" | "delivery_failures_in_a_row" | "webhook_disabled" | "quota" | "rate_limited" | "key_expiry";
+  subject: IncidentSubject;
+  status: "open" | "closed";
+  /** `obsolete`: the webhook was deleted, the key has expired or the rule was disabled. Null: open. */
+  end_reason: "recovered" | "obsolete" | null;
+  severity: "warning" | "error" | "critical";
+  /** Value that opened the incident, in the unit of the threshold. */
+  value: number;
+  /** Worst value since then. */
+  worst_value: number;
+  /** Null: the rule has none. */
+  threshold: number | null;
+  summary: string;
+  /** Messages that the incident is open: one, and one per further day. */
+  notice_count: number;
+  opened_at: string;
+  /** Null: open. */
+  closed_at: string | null;
+  /** Time of the last message that the incident is open. */
+  last_notified_at: string;
+  /** Null: not acknowledged. */
+  acknowledged_at: string | null;
+  /** `key:` or `user:` with an ID, or `operator:` with a name. Null: not acknowledged. */
+  acknowledged_by: string | null;
+  /** No messages are sent until then. Null: not muted. */
+  muted_until: string | null;
+}
+
+export interface IncidentSubject {
+  type: "environment" | "webhook" | "api_key" | "quota";
+  /** ID of the webhook or key, or `warning` or `exceeded` for the quota. Null: the environment. */
+  id: string | null;
+  /** URL of the webhook or name of the key. Null: none, or unknown. */
+  name: string | null;
+}
+
+export interface AlertChannelList {
+  data: readonly AlertChannel[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface AlertChannel {
+  id: string;
+  type: "email" | "pagerduty" | "slack" | "webhook";
+  /** Human-readable name. */
+  name: string;
+  /** Empty unless the type is `email`. */
+  addresses: readonly string[];
+  /** Addresses that have not confirmed. They receive nothing until they do. */
+  unconfirmed: readonly string[];
+  /** Null unless the type is `webhook`. */
+  url: string | null;
+  /** End of the routing key or of the URL of `slack`, to recognize it. */
+  hint: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface CreatedAlertChannel {
+  id: string;
+  type: "email" | "pagerduty" | "slack" | "webhook";
+  /** Human-readable name. */
+  name: string;
+  /** Empty unless the type is `email`. */
+  addresses: readonly string[];
+  /** Addresses that have not confirmed. They receive nothing until they do. */
+  unconfirmed: readonly string[];
+  /** Null unless the type is `webhook`. */
+  url: string | null;
+  /** End of the routing key or of the URL of `slack`, to recognize it. */
+  hint: string | null;
+  created_at: string;
+  updated_at: string;
+  /** Secret key of the signatures. Shown only once, to the API key that sent the request. */
+  secret?: string | undefined;
+}
+
+export interface AlertChannelTest {
+  /** Whether the receiver accepted the message; `email`: all emails were sent. */
+  delivered: boolean;
+  /** Status of the response. Null: none, or `email`. */
+  status: number | null;
+  /** Class and text of the error. Null: delivered. */
+  error: string | null;
+  /** Start of the body of the response. */
+  response_body: string | null;
+  duration_ms: number;
+  /** `email`: the state of each email. Empty if this installation sends none. */
+  emails: readonly TestEmail[];
+}
+
 export interface ApiKeyList {
   data: readonly ApiKey[];
   meta: {
@@ -887,7 +1120,7 @@ export interface ApiKey {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -930,7 +1163,7 @@ export interface CreatedApiKey {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -975,7 +1208,7 @@ export interface ApiKeyWithClients {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -1126,6 +1359,33 @@ export interface ListRequestsQuery {
   created_after?: string | undefined;
   /** Only items created before this time. */
   created_before?: string | undefined;
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface ListAlertRulesQuery {
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface ListIncidentsQuery {
+  /** Only incidents with this status. */
+  status?: "open" | "closed" | undefined;
+  /** Only incidents of this rule. */
+  kind?: "api_error_rate" | "delivery_failure_rate" | "delivery_failures_in_a_row" | "webhook_disabled" | "quota" | "rate_limited" | "key_expiry" | undefined;
+  /** Only incidents of this webhook, key or quota. */
+  subject_id?: string | undefined;
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface ListAlertChannelsQuery {
   /** Items per page. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */

@@ -83,7 +83,7 @@ spec:
 - {{ with $values.networkPolicy.apiServerPeers }}to: {{ include "rms.json" . }}
   {{ end }}ports: [{ port: 1, endPort: 65535, protocol: TCP }]
 {{- end }}
-{{- if eq .name "webhooks" }}
+{{- if has .name (list "webhooks" "alerts") }}
 # Public addresses. The service applies the same rule to every address that it connects to.
 - to:
     - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson (splitList " " (include "rms.privateIpv4" .)) }} }

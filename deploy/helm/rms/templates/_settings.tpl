@@ -37,7 +37,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- end -}}
 {{- with $values.webhooks.egress.proxyUrl -}}
 {{- if or .value .existingSecretKey -}}
-{{- $_ := set $table "WEBHOOK_PROXY_URL" (dict "where" "webhooks.egress.proxyUrl" "source" . "key" "webhook-proxy-url" "readers" (list "webhooks")) -}}
+{{- $_ := set $table "WEBHOOK_PROXY_URL" (dict "where" "webhooks.egress.proxyUrl" "source" . "key" "webhook-proxy-url" "readers" (list "webhooks" "alerts")) -}}
 {{- end -}}
 {{- end -}}
 {{- if include "rms.hasMail" . -}}
@@ -247,8 +247,8 @@ components that read it as the setting of that name, or as `setting`.
 {{- $_ := set $settings "SMTP_EHLO_NAME" $values.smtp.ehloName -}}
 {{- $more = append $more (mustFromJson (include "rms.storeTls" (dict "prefix" "SMTP" "tls" $values.smtp.tls))) -}}
 {{- end -}}
-{{- /* webhooks enforces these rules; the OpenAPI document of the gateway and the dashboard describe them. */ -}}
-{{- if has .name (list "webhooks" "gateway" "dashboard") -}}
+{{- /* webhooks and alerts enforce these rules; the OpenAPI document of the gateway and the dashboard describe them. */ -}}
+{{- if has .name (list "webhooks" "alerts" "gateway" "dashboard") -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_CIDRS" (join "," $values.webhooks.egress.allowCidrs) -}}
 {{- $_ := set $settings "WEBHOOK_ALLOW_HTTP" $values.webhooks.egress.allowHttp -}}
 {{- end -}}
@@ -259,6 +259,12 @@ components that read it as the setting of that name, or as `setting`.
 {{- end -}}
 {{- end -}}
 {{- $all := concat (list $settings) $more (list $values.settings) -}}
+{{- if eq .name "alerts" -}}
+{{- /* Channels obey all rules of webhooks, also those that only webhooks has. */ -}}
+{{- range $setting, $value := default dict $values.webhooks.settings -}}
+{{- if hasPrefix "WEBHOOK_" $setting }}{{ $all = append $all (dict $setting $value) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- if eq .name "dashboard" -}}
 {{- $all = concat $all (mustFromJson (include "rms.statedSettings" .root)) -}}
 {{- end -}}

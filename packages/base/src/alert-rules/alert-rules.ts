@@ -11,6 +11,26 @@ export const alertKinds = [
 
 export type AlertKind = (typeof alertKinds)[number];
 
+/** Severities of incidents, the least severe first. */
+export const severities = ['warning', 'error', 'critical'] as const;
+
+type Severity = (typeof severities)[number];
+
+const severityOfKind: Readonly<Record<AlertKind, Severity>> = {
+  api_error_rate: 'error',
+  delivery_failure_rate: 'error',
+  delivery_failures_in_a_row: 'error',
+  webhook_disabled: 'critical',
+  quota: 'warning',
+  rate_limited: 'warning',
+  key_expiry: 'warning',
+};
+
+/** Returns the severity of an incident. `subjectId` distinguishes an exceeded quota from a warning. */
+export function severityOf(kind: AlertKind, subjectId: string): Severity {
+  return kind === 'quota' && subjectId === 'exceeded' ? 'critical' : severityOfKind[kind];
+}
+
 /** Texts of an alert rule, the same in emails, in the dashboard and in `rms alerts`. */
 export interface AlertRule {
   readonly name: string;

@@ -1,1 +1,8 @@
-export { type AlertKind, type AlertRule, alertKinds, alertRules } from './alert-rules.ts';
+export {
+  type AlertKind,
+  type AlertRule,
+  alertKinds,
+  alertRules,
+  severities,
+  severityOf,
+} from './alert-rules.ts';

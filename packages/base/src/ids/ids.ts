@@ -13,6 +13,7 @@ export type IdPrefix =
   | 'ntc'
   | 'rpl'
   | 'inc'
+  | 'chn'
   | 'ntf'
   | 'mail'
   | 'usr'

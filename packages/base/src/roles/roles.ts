@@ -36,7 +36,7 @@ const grants = {
   'deliveries:read': { role: 'viewer', scope: 'admin', restricted: true },
   'requests:read': { role: 'viewer', scope: 'admin', restricted: true },
   'workspace:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'alerts:read': { role: 'viewer' },
+  'alerts:read': { role: 'viewer', scope: 'admin', restricted: true },
   'members:read': { role: 'viewer' },
 
   'resources:write': { role: 'developer', scope: 'write', restricted: true },
@@ -49,7 +49,7 @@ const grants = {
 
   /** Create and roll keys of scope `admin`, which may read the audit log. */
   'keys:admin': { role: 'admin', scope: 'admin' },
-  'alerts:write': { role: 'admin' },
+  'alerts:write': { role: 'admin', scope: 'admin', restricted: true },
   'audit:read': { role: 'admin', scope: 'admin', restricted: true },
   /** Invite, change and remove members. Only owners manage owners; see {@link mayChangeRole}. */
   'members:write': { role: 'admin' },

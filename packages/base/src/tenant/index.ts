@@ -10,5 +10,4 @@ export {
   toScope,
   toTenant,
 } from './tenant.ts';
-export { WorkspaceCache, type WorkspaceCacheOptions } from './workspace-cache.ts';
 export { findInPages, type ProbedPage, workspaceFinder } from './workspace-finder.ts';

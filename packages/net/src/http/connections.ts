@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { FairShare } from '@rms/async';
 import { type CidrList, networkOf, normalizeAddress } from '@rms/base/cidr';
 import type { Logger } from '@rms/runtime/logging';
 
@@ -110,28 +111,22 @@ export function limitConnections(
 
 /** Counts the connections of client networks. */
 class ClientAddresses {
-  readonly #max: number;
   readonly #trustedProxies: CidrList;
-  readonly #open = new Map<string, number>();
+  readonly #open: FairShare | undefined;
 
-  constructor({ maxConnectionsPerAddress, trustedProxies }: ConnectionLimits) {
-    this.#max = maxConnectionsPerAddress;
+  constructor({ maxConnectionsPerAddress: perTenant, trustedProxies }: ConnectionLimits) {
     this.#trustedProxies = trustedProxies;
+    this.#open = perTenant === 0 ? undefined : new FairShare({ perTenant });
   }
 
   /** Counts a connection until it closes. Returns the client's network instead if it has too many. */
   admit(socket: Socket): string | undefined {
+    const open = this.#open;
     const address = normalizeAddress(socket.remoteAddress ?? '');
-    if (this.#max === 0 || address === undefined || this.#trustedProxies.has(address)) return undefined;
+    if (!open || address === undefined || this.#trustedProxies.has(address)) return undefined;
     const network = networkOf(address);
-    const open = this.#open.get(network) ?? 0;
-    if (open >= this.#max) return network;
-    this.#open.set(network, open + 1);
-    socket.once('close', () => {
-      const rest = (this.#open.get(network) ?? 0) - 1;
-      if (rest > 0) this.#open.set(network, rest);
-      else this.#open.delete(network);
-    });
+    if (!open.take(network)) return network;
+    socket.once('close', () => open.release(network));
     return undefined;
   }
 }

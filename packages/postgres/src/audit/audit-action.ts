@@ -43,7 +43,12 @@ export type ChangeAction =
   | 'alert_rule.updated'
   | 'alert_rule.unsubscribed'
   | 'alert_rule.resubscribed'
-  | 'alert_recipient.confirmed';
+  | 'alert_recipient.confirmed'
+  | 'alert_channel.created'
+  | 'alert_channel.updated'
+  | 'alert_channel.deleted'
+  | 'incident.acknowledged'
+  | 'incident.muted';
 
 /** Actions that change no stored field of their target. */
 export type OtherAction =
@@ -60,7 +65,8 @@ export type OtherAction =
   | 'dead_letters.replayed'
   | 'deliveries.replayed'
   | 'delivery.redelivered'
-  | 'alert_rule.tested';
+  | 'alert_rule.tested'
+  | 'alert_channel.tested';
 
 /** Facts about an action that are not fields of the target, such as a sign-in's method. Never contains a secret. */
 type Details = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
+import { connect as connectSocket, type Socket } from 'node:net';
 import { connect, explainCertificate } from '@rms/net/dial';
 import pg from 'pg';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -12,6 +12,16 @@ interface Wire extends EventEmitter {
   /** Opens the stream and begins the protocol. `port` is a path if `host` is undefined. */
   connect(port: number, host?: string): void;
 }
+
+/** Members of pg's client that its types do not declare. */
+interface Backend {
+  readonly processID: number | null;
+  readonly secretKey: number | null;
+}
+
+const cancelTimeoutMs = 3_000;
+/** Code of a CancelRequest in PostgreSQL's protocol. */
+const cancelRequest = 80_877_102;
 
 export interface DialingConfig extends pg.ClientConfig {
   /** Returns the options of the next connection. */
@@ -33,9 +43,30 @@ export class DialingClient extends pg.Client {
   }
 }
 
-/** Returns a session's server address; undefined if it is closed, or uses a Unix socket. */
-export function addressOf(client: object): string | undefined {
-  return (client as { connection: Wire }).connection.stream.remoteAddress;
+/**
+ * Asks the server to cancel the statement of a session, and closes the session after the response, so that a late
+ * cancellation cannot meet another statement.
+ */
+export function cancelStatement(client: pg.Client): void {
+  const { processID, secretKey } = client as unknown as Backend;
+  const { host, port } = client;
+  // Another address of the host may be another server. A closed session has none, and a Unix socket needs none.
+  const address = (client as unknown as { connection: Wire }).connection.stream.remoteAddress;
+  void client.end();
+  if (processID === null || secretKey === null) return;
+  const isLocal = host.startsWith('/');
+  if (!isLocal && address === undefined) return;
+  const socket = isLocal ? connectSocket(`${host}/.s.PGSQL.${port}`) : connectSocket(port, address);
+  const message = Buffer.alloc(16);
+  message.writeInt32BE(message.length, 0);
+  message.writeInt32BE(cancelRequest, 4);
+  message.writeInt32BE(processID, 8);
+  message.writeInt32BE(secretKey, 12);
+  // Without a connection, statement_timeout ends the statement.
+  socket.on('error', () => {});
+  socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
+  socket.end(message);
+  socket.resume();
 }
 
 function dialBefore(wire: Wire, timeoutMs: number): void {

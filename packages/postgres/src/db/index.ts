@@ -6,7 +6,6 @@ export { deleteInBatches } from './delete-in-batches.ts';
 export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts';
 export { inOneRoundTrip, type Statement } from './in-one-round-trip.ts';
 export { inTransaction } from './in-transaction.ts';
-export { workInTurns } from './in-turns.ts';
 export { isolateRejected, type Rejected } from './isolate-rejected.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';
@@ -18,4 +17,5 @@ export { checkPrimary, connectionLifetimeSeconds, openSession } from './primary.
 export type { Pool, PoolClient, Queryable } from './queryable.ts';
 export { createQueue, type Queue } from './queue.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
+export { roundRobin } from './round-robin.ts';
 export { type Pace, type ThrottleTable, throttleTable } from './throttle.ts';

@@ -1,8 +1,7 @@
 import { type Current, currentOf, type TlsFiles } from '@rms/runtime/settings';
 import { connectionOptions } from './connection-options.ts';
-import { ConnectionShares } from './connection-shares.ts';
 import type { Pool } from './queryable.ts';
-import { SessionPool } from './session-pool.ts';
+import { ConnectionShares, SessionPool } from './session-pool.ts';
 
 export interface PoolOptions {
   /** See {@link connectionOptions} for its `sslmode`. */

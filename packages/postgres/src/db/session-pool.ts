@@ -1,9 +1,8 @@
-import { type CallScope, currentCall } from '@rms/async';
-import { type Step, traced } from '@rms/async/tracing';
+import { type CallScope, currentCall, FairShare } from '@rms/async';
+import { type Attributes, attribute, isTracing, type Step, spanKind, traced } from '@rms/async/tracing';
+import { RmsError } from '@rms/base/errors';
 import pg from 'pg';
-import { cancelStatement } from './cancel-statement.ts';
-import type { ConnectionShares } from './connection-shares.ts';
-import { DialingClient, type DialingConfig } from './dialing-client.ts';
+import { cancelStatement, DialingClient, type DialingConfig } from './dialing-client.ts';
 import {
   connectionLifetimeSeconds,
   createServerReader,
@@ -13,7 +12,9 @@ import {
   type Server,
   unavailable,
 } from './primary.ts';
-import { createStatementSteps, type Statement } from './statement-steps.ts';
+
+/** What pg accepts as a statement, as far as this service uses it. */
+type Statement = string | { readonly text: string; readonly name?: string };
 
 export interface SessionPoolOptions {
   /** Shown in logs. */
@@ -51,6 +52,16 @@ const finalErrors = ['25006', '57P01', '57P02', '57P03'];
 const ending = /^\s*rollback\b/i;
 /** A canceled commit may have taken effect, without waiting for the standby that must confirm it. */
 const committing = /^\s*commit\b/i;
+
+/** Maximum length of a statement in a span. Values are parameters and are not recorded. */
+const textLimit = 1_000;
+/** Maximum number of cached steps. Bounds memory for statements whose text is built dynamically. */
+const stepsKept = 500;
+/** Statements that are too cheap to get a span. */
+const silent = /^\s*(?:begin|rollback|set|listen)\b/i;
+const retryAfterSeconds = 1;
+/** Waiting calls of a workspace; further ones are rejected. Bounds the memory that they take. */
+const maxWaiting = 1_000;
 
 /**
  * A pool of sessions. A statement passes four steps:
@@ -244,4 +255,104 @@ class Session extends DialingClient {
     this.#isCanceled = true;
     cancelStatement(this);
   }
+}
+
+/**
+ * Limits the connections that the calls for one workspace (`CallScope.owner`) use at the same time to half of the pool,
+ * so that the others remain for other workspaces and for workers. Further calls wait for their turn, for at most
+ * `waitMs`; at most {@link maxWaiting} wait. Calls that cannot wait are rejected with `service_unavailable`.
+ */
+export class ConnectionShares {
+  readonly #used: FairShare;
+  readonly #waitMs: number;
+  /** Waiting calls by owner, in order. Each function hands a connection over. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** @param max number of connections of the pool */
+  constructor(max: number, waitMs: number) {
+    this.#used = new FairShare({ perTenant: Math.ceil(max / 2) });
+    this.#waitMs = waitMs;
+  }
+
+  /** Resolves when the call may use a connection. Rejects when the call ends, and after `waitMs`. */
+  async take(owner: string, call: CallScope): Promise<void> {
+    if (!this.#used.take(owner)) await this.#untilFree(owner, call);
+  }
+
+  leave(owner: string): void {
+    const [next] = this.#waiting.get(owner) ?? [];
+    if (next) next();
+    else this.#used.release(owner);
+  }
+
+  /** Waits until a connection of the owner is handed over. */
+  #untilFree(owner: string, call: CallScope): Promise<void> {
+    call.check();
+    const waiting = this.#waiting.get(owner) ?? new Set();
+    if (waiting.size >= maxWaiting)
+      throw busy(`${maxWaiting} calls for the workspace are already waiting for a database connection`);
+    this.#waiting.set(owner, waiting);
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        leaveCall();
+        waiting.delete(next);
+        if (waiting.size === 0) this.#waiting.delete(owner);
+      };
+      const next = () => {
+        end();
+        resolve();
+      };
+      const fail = (reason: unknown) => {
+        end();
+        reject(reason);
+      };
+      const timer = setTimeout(() => {
+        fail(busy(`no database connection was free for the workspace within ${this.#waitMs} ms`));
+      }, this.#waitMs);
+      waiting.add(next);
+      const leaveCall = call.onEnd(fail);
+    });
+  }
+}
+
+function busy(reason: string): RmsError {
+  return new RmsError('service_unavailable', { retryAfterSeconds, cause: new Error(reason) });
+}
+
+/**
+ * Creates a function that describes the span of a statement; it returns undefined for a statement without a span.
+ * Returns undefined if this process does not trace.
+ * @param url database URL; its host, port and name become span attributes
+ */
+function createStatementSteps(url: string): ((statement: Statement) => Step | undefined) | undefined {
+  if (!isTracing()) return undefined;
+  const where = { [attribute.dbSystem]: 'postgresql', ...serverOf(url) };
+  const steps = new Map<string, Step>();
+  return (statement) => {
+    const { text, name }: { text: string; name?: string } =
+      typeof statement === 'string' ? { text: statement } : statement;
+    if (silent.test(text)) return undefined;
+    const known = steps.get(text);
+    if (known) return known;
+    const query = text.replaceAll(/\s+/g, ' ').trim();
+    const [operation = ''] = query.split(' ', 1);
+    const summary = name ?? operation;
+    const attributes = { ...where, [attribute.dbSummary]: summary, [attribute.dbQuery]: query.slice(0, textLimit) };
+    const step = { name: summary, kind: spanKind.client, attributes };
+    if (steps.size >= stepsKept) steps.clear();
+    steps.set(text, step);
+    return step;
+  };
+}
+
+function serverOf(url: string): Attributes {
+  // PostgreSQL accepts connection URLs that the URL class cannot parse: several hosts, sockets.
+  if (!URL.canParse(url)) return {};
+  const { hostname, port, pathname } = new URL(url);
+  return {
+    [attribute.dbNamespace]: pathname.slice(1),
+    [attribute.serverAddress]: hostname,
+    [attribute.serverPort]: port === '' ? 5432 : Number(port),
+  };
 }

@@ -2,7 +2,7 @@ import type { Tenant } from '@rms/base/tenant';
 import { deleteInBatches, type Queryable } from '../db/index.ts';
 
 /** Database schema with a table `idempotency_keys`, which has the same columns in each, and `agreed_now()`. */
-export type IdempotencySchema = 'webhooks' | 'auth';
+export type IdempotencySchema = 'webhooks' | 'auth' | 'alerts';
 
 /** Primary key of a record. */
 export interface IdempotencyRef extends Tenant {

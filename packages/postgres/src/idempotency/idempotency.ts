@@ -73,6 +73,8 @@ export interface Idempotency {
 }
 
 const storedSeconds = 24 * 3_600;
+/** Stands for a response without fields: an empty answer means that the first request is in progress. */
+const noFields = Uint8Array.of(0);
 /** Longer than any `act` takes. */
 const claimedSeconds = 60;
 
@@ -91,6 +93,10 @@ export function createIdempotency(parts: {
 }): Idempotency {
   const { pool, box, schema, contextOf } = parts;
   const seal = (bytes: Uint8Array, ref: IdempotencyRef) => box.seal(bytes, contextOf(ref));
+  const sealResponse = <Desc extends DescMessage>(desc: Desc, response: MessageShape<Desc>, ref: IdempotencyRef) => {
+    const bytes = toBinary(desc, response);
+    return seal(bytes.length > 0 ? bytes : noFields, ref);
+  };
   const claimOf = async (tx: Queryable, ref: IdempotencyRef, fingerprint: Buffer, seconds: number) => {
     const answer = seal(new Uint8Array(), ref);
     if (!(await claimKey(tx, schema, ref, { fingerprint, answer }, seconds))) throw new KeyTaken();
@@ -116,7 +122,7 @@ export function createIdempotency(parts: {
     if (bytes.length === 0) {
       throw new RmsError('conflict', { message: 'The first request with this Idempotency-Key is still in progress.' });
     }
-    return { response: fromBinary(desc, bytes), replayed: true };
+    return { response: fromBinary(desc, bytes.equals(noFields) ? new Uint8Array() : bytes), replayed: true };
   }
 
   return {
@@ -127,7 +133,7 @@ export function createIdempotency(parts: {
         inTransaction(pool, async (tx) => {
           const claimed = await claimOf(tx, ref, fingerprint, storedSeconds);
           const response = create(desc, await perform(tx));
-          await storeResponse(tx, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
+          await storeResponse(tx, schema, claimed, sealResponse(desc, response, ref), storedSeconds);
           return response;
         }),
       );
@@ -147,7 +153,7 @@ export function createIdempotency(parts: {
         return inCall(undefined, async () => {
           try {
             const response = create(desc, await act(state));
-            await storeResponse(pool, schema, claimed, seal(toBinary(desc, response), ref), storedSeconds);
+            await storeResponse(pool, schema, claimed, sealResponse(desc, response, ref), storedSeconds);
             return response;
           } catch (error) {
             await releaseKey(pool, schema, claimed);

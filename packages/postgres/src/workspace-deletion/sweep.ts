@@ -1,5 +1,5 @@
 import type { Logger } from '@rms/runtime/logging';
-import { type Pool, workInTurns } from '../db/index.ts';
+import { type Pool, roundRobin } from '../db/index.ts';
 import type { WorkspaceContents } from './contents.ts';
 import { deleteContents } from './delete-contents.ts';
 import { endSweep, readDueSweeps } from './deletion-queries.ts';
@@ -27,5 +27,5 @@ export async function sweepDeletedWorkspaces(
     log.debug({ workspace_id: workspaceId }, 'deleted workspace swept');
     return false;
   };
-  await workInTurns(sweeps, step, signal);
+  await roundRobin(sweeps, step, signal);
 }

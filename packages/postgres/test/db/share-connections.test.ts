@@ -1,7 +1,7 @@
 import { CallScope, inCall } from '@rms/async';
 import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
-import { ConnectionShares } from '../../src/db/connection-shares.ts';
 import { inTransaction, type Pool } from '../../src/db/index.ts';
+import { ConnectionShares } from '../../src/db/session-pool.ts';
 
 describe('connections of a pool', () => {
   let database: TestDatabase;

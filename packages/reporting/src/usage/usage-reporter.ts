@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { FairShare } from '@rms/async';
 import { toRmsError } from '@rms/base/errors';
 import type { Logger } from '@rms/runtime/logging';
 
@@ -68,9 +69,8 @@ export class UsageReporter<T extends Tally> {
   #counting = new Map<string, T>();
   /** Waiting tallies of each subject, the latest minute last. */
   readonly #waiting = new Map<string, T[]>();
-  #waitingCount = 0;
-  /** Number of waiting tallies per workspace. */
-  readonly #waitingOf = new Map<string, number>();
+  /** Waiting tallies by workspace. */
+  readonly #shares = new FairShare({ total: maxTallies, perTenant: maxOfWorkspace });
   #report: Report<T> | undefined;
   /** When #report was made, by the monotonic clock. */
   #reportCreatedAtMs = 0;
@@ -140,16 +140,11 @@ export class UsageReporter<T extends Tally> {
       const minutes = this.#waiting.get(tally.key);
       const latest = minutes?.at(-1);
       // During a long outage, the counts of several minutes are merged into one before counts are lost.
-      const ofWorkspace = this.#waitingOf.get(tally.workspaceId) ?? 0;
-      const isFull =
-        this.#waitingCount >= maxTallies || ofWorkspace >= maxOfWorkspace || (minutes?.length ?? 0) >= maxMinutes;
-      if (latest && (isFull || latest.minuteMs === tally.minuteMs)) this.#options.add(latest, tally);
-      else if (!isFull) {
-        if (minutes) minutes.push(tally);
-        else this.#waiting.set(tally.key, [tally]);
-        this.#waitingCount += 1;
-        this.#waitingOf.set(tally.workspaceId, ofWorkspace + 1);
-      }
+      const isSameMinute = latest?.minuteMs === tally.minuteMs;
+      const isAdded = !isSameMinute && (minutes?.length ?? 0) < maxMinutes && this.#shares.take(tally.workspaceId);
+      if (isAdded && minutes) minutes.push(tally);
+      else if (isAdded) this.#waiting.set(tally.key, [tally]);
+      else if (latest) this.#options.add(latest, tally);
     }
   }
 
@@ -188,12 +183,7 @@ export class UsageReporter<T extends Tally> {
       tallies.push(...minutes);
       this.#waiting.delete(key);
     }
-    this.#waitingCount -= tallies.length;
-    for (const { workspaceId } of tallies) {
-      const rest = (this.#waitingOf.get(workspaceId) ?? 0) - 1;
-      if (rest > 0) this.#waitingOf.set(workspaceId, rest);
-      else this.#waitingOf.delete(workspaceId);
-    }
+    for (const { workspaceId } of tallies) this.#shares.release(workspaceId);
     this.#sequence += 1n;
     this.#reportCreatedAtMs = this.#elapsedMs();
     return { reporterId: this.#reporterId, sequence: this.#sequence, tallies };

@@ -287,6 +287,11 @@ export const settingsTable = {
     ehloName,
   ),
   EMAIL_FROM: setting('sender of emails, "Name <address>"; required with SMTP_URL', '', text),
+  PAGERDUTY_EVENTS_URL: setting(
+    'URL to which alerts send events of PagerDuty channels; the service region EU has another one',
+    'https://events.pagerduty.com/v2/enqueue',
+    text,
+  ),
   EMAIL_DIR: setting('folder for emails if SMTP_URL is empty (npm start: DATA_DIR/emails)', '', text),
   METRICS_ADDRESS: setting(
     'address of the Prometheus metrics of this service, "host:port"; empty: disabled',

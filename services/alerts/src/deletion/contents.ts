@@ -8,6 +8,9 @@ export const contents: WorkspaceContents = {
     { name: 'alerts.notifications', by: 'id' },
     // Requests to confirm a recipient have no environment.
     { name: 'alerts.emails', by: 'id', withEmptyEnvironment: true },
+    { name: 'alerts.channel_messages', by: 'id' },
+    { name: 'alerts.channels', by: 'id' },
+    { name: 'alerts.idempotency_keys', by: 'key' },
     { name: 'alerts.incidents', by: 'id' },
     { name: 'alerts.rules', by: 'kind' },
     { name: 'alerts.unsubscribed', by: 'kind' },

@@ -1,7 +1,10 @@
 import type { Environment, Tenant } from '@rms/base/tenant';
 import { deleteInBatches, type Queryable } from '@rms/postgres/db';
-import { dueInTurns } from '../due-in-turns.ts';
+import { dueRoundRobin } from '../due-round-robin.ts';
 import { maxDelayMs } from './email.ts';
+
+/** A queue of messages. `recipient` is an email address or the ID of a channel. */
+export type QueueTable = 'alerts.emails' | 'alerts.channel_messages';
 
 /** An email in the queue. Its content is encrypted. */
 export interface QueuedEmail {
@@ -64,8 +67,26 @@ export async function readReports(
   return new Map(rows.map(({ recipient, ...report }) => [recipient, report]));
 }
 
-/** Leases due emails for `leaseMs`, so that no other instance sends them. Round-robin over workspaces. */
-export async function leaseEmails(db: Queryable, limit: number, leaseMs: number): Promise<LeasedEmail[]> {
+/** Returns the titles of emails, by ID. Emails are stored for 30 days. */
+export async function readTitles(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ id: string; title: string }>(
+    'select id, title from alerts.emails where workspace_id = $1 and environment = $2 and id = any($3::text[])',
+    [workspaceId, environment, ids],
+  );
+  return new Map(rows.map(({ id, title }) => [id, title]));
+}
+
+/** Leases due messages for `leaseMs`, so that no other instance sends them; round-robin over workspaces. */
+export async function leaseEmails(
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+  table: QueueTable = 'alerts.emails',
+): Promise<LeasedEmail[]> {
   const { rows } = await db.query<{
     workspace_id: string;
     environment: QueuedEmail['environment'];
@@ -76,8 +97,8 @@ export async function leaseEmails(db: Queryable, limit: number, leaseMs: number)
     attempts: number;
     created_at: Date;
   }>(
-    `update alerts.emails set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-      where ctid = any(array(${dueInTurns('alerts.emails', { condition: "state = 'queued'", longestWaitMs: maxDelayMs })}))
+    `update ${table} set attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
+      where ctid = any(array(${dueRoundRobin(table, { condition: "state = 'queued'", longestWaitMs: maxDelayMs })}))
      returning *`,
     [limit, leaseMs / 1_000],
   );
@@ -99,20 +120,25 @@ type EmailEnd =
   | { readonly state: 'sent'; readonly reply: string }
   | { readonly state: 'failed'; readonly error: string };
 
-/** Marks an email as sent or failed, and erases its content. */
-export async function endEmail(db: Queryable, email: EmailRef, end: EmailEnd): Promise<void> {
+/** Marks a message as sent or failed, and erases its content. */
+export async function endEmail(db: Queryable, table: QueueTable, email: EmailRef, end: EmailEnd): Promise<void> {
   const [reply, error] = end.state === 'sent' ? [end.reply, ''] : ['', end.error];
   await db.query(
-    `update alerts.emails set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5, reply = $6
+    `update ${table} set state = $4, content = null, due_at = null, ended_at = now(), last_error = $5, reply = $6
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
     [email.workspaceId, email.environment, email.id, end.state, error, reply],
   );
 }
 
-/** Schedules another attempt. */
-export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, error: string): Promise<void> {
+/** Schedules another attempt in `inMs`. */
+export async function retryEmail(
+  db: Queryable,
+  table: QueueTable,
+  email: EmailRef,
+  { inMs, error }: { readonly inMs: number; readonly error: string },
+): Promise<void> {
   await db.query(
-    `update alerts.emails set due_at = now() + make_interval(secs => $4), last_error = $5
+    `update ${table} set due_at = now() + make_interval(secs => $4), last_error = $5
       where workspace_id = $1 and environment = $2 and id = $3 and state = 'queued'`,
     [email.workspaceId, email.environment, email.id, inMs / 1_000, error],
   );
@@ -122,11 +148,11 @@ export async function retryEmail(db: Queryable, email: EmailRef, inMs: number, e
  * Makes up to 1,000 emails due that wait for another attempt, because the reason of their failures may be gone; each
  * email that is sent makes more due. An email that is due later than a lease lasts is not leased.
  */
-export async function hastenEmails(db: Queryable, leaseMs: number): Promise<void> {
+export async function hastenEmails(db: Queryable, table: QueueTable, leaseMs: number): Promise<void> {
   await db.query(
-    `update alerts.emails set due_at = now()
+    `update ${table} set due_at = now()
       where ctid = any(array(
-        select ctid from alerts.emails
+        select ctid from ${table}
          where state = 'queued' and last_error <> '' and due_at > now() + make_interval(secs => $1)
          order by due_at limit 1000 for update skip locked))`,
     [leaseMs / 1_000],
@@ -163,8 +189,8 @@ export interface WaitingEmails {
   readonly lastError: string;
 }
 
-/** Deletes emails 30 days after they were sent or failed. */
-export function forgetEmails(db: Queryable, signal: AbortSignal): Promise<number> {
+/** Deletes messages 30 days after they were sent or failed. */
+export function forgetEmails(db: Queryable, table: QueueTable, signal: AbortSignal): Promise<number> {
   const old = { where: `state <> 'queued' and ended_at < alerts.agreed_now() - interval '30 days'` };
-  return deleteInBatches(db, 'alerts.emails', old, signal);
+  return deleteInBatches(db, table, old, signal);
 }

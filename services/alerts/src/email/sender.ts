@@ -3,10 +3,10 @@ import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { AlertsMetrics } from '../metrics.ts';
-import { emailContext } from '../sealed/email-context.ts';
+import { emailContext } from '../sealed/contexts.ts';
 import { compose, type Sender } from './compose.ts';
 import { type EmailContent, emailLifeMs, oneLine, retryDelayMs } from './email.ts';
-import { endEmail, hastenEmails, type LeasedEmail, leaseEmails, retryEmail } from './email-queries.ts';
+import { endEmail, hastenEmails, type LeasedEmail, leaseEmails, type QueueTable, retryEmail } from './email-queries.ts';
 
 /** An email ready to be delivered. */
 export interface Outgoing {
@@ -20,77 +20,110 @@ export interface Outgoing {
 /** Delivers an email. "refused" means a permanent failure. Never rejects. */
 export type Deliver = (email: Outgoing) => Promise<Delivered>;
 
-type Delivered =
+/** Outcome of an attempt to send a message. */
+export type Delivered =
   | { readonly outcome: 'sent'; readonly reply: string }
   | { readonly outcome: 'refused' | 'try_again'; readonly error: string };
 
-export interface EmailSenderParts {
+export interface SenderParts {
+  /** Name of the worker. */
+  readonly name: string;
+  readonly table: QueueTable;
   readonly pool: Pool;
-  /** The queue of emails. */
+  /** The queue of the table. */
   readonly queue: Queue;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly box: SecretBox;
-  readonly deliver: Deliver;
-  readonly sender: Sender;
-  readonly metrics: Pick<AlertsMetrics, 'emails'>;
+  /** Sends one message. "unsendable": its content cannot be read. Never rejects. */
+  readonly transmit: (
+    message: LeasedEmail,
+  ) => Promise<Delivered | { readonly outcome: 'unsendable'; readonly error: string }>;
+  /** Called with the outcome of each attempt. */
+  readonly count: (outcome: 'sent' | 'refused' | 'try_again' | 'given_up') => void;
+  /** What the messages are called in the log: "email". */
+  readonly noun: string;
   readonly log: Logger;
 }
 
 const pollMs = 2_000;
 const batchSize = 5;
-/** Longer than the delivery of an email can take. */
+/** Longer than the delivery of a message can take. */
 const leaseMs = 90_000;
 const maxReplyLength = 300;
 
 /**
- * Creates the worker that sends queued emails, each at least once.
+ * Creates the worker that sends queued messages, each at least once.
  *
  *   queued ──leased──► being sent ──accepted─────────────► sent
  *     ▲                  │  │  └──permanent failure, or too old──► failed
  *     └──after a delay───┘  └── process dies: the lease expires ──► queued
  */
-export function createEmailSender(parts: EmailSenderParts): Worker {
-  const { pool, queue, time, box, deliver, sender, metrics, log } = parts;
-  const send = async (email: LeasedEmail) => {
-    const fields = { email_id: email.id, workspace_id: email.workspaceId, attempts: email.attempts };
-    const giveUp = async (error: string) => {
-      await endEmail(pool, email, { state: 'failed', error });
-      metrics.emails.inc({ outcome: 'given_up' });
-      log.error({ ...fields, reason: error }, 'email not sent');
+export function createSender({ name, table, pool, queue, time, transmit, count, noun, log }: SenderParts): Worker {
+  const send = async (message: LeasedEmail) => {
+    const fields = {
+      [`${noun.replaceAll(' ', '_')}_id`]: message.id,
+      workspace_id: message.workspaceId,
+      attempts: message.attempts,
     };
-    if (email.expiresAt.getTime() <= time.nowMs()) return giveUp('expired before it could be sent');
-    let raw: Buffer;
-    try {
-      const content: EmailContent = JSON.parse(box.open(email.sealed, emailContext(email)).toString('utf8'));
-      raw = await compose({ ...email, content }, sender);
-    } catch (error) {
-      return giveUp((error as Error).message);
-    }
-    const result = await deliver({ id: email.id, from: sender.address, to: email.recipient, raw });
-    metrics.emails.inc({ outcome: result.outcome });
+    const giveUp = async (error: string) => {
+      await endEmail(pool, table, message, { state: 'failed', error });
+      count('given_up');
+      log.error({ ...fields, reason: error }, `${noun} not sent`);
+    };
+    if (message.expiresAt.getTime() <= time.nowMs()) return giveUp('expired before it could be sent');
+    const result = await transmit(message);
+    if (result.outcome === 'unsendable') return giveUp(result.error);
+    count(result.outcome);
     if (result.outcome === 'sent') {
       const reply = oneLine(result.reply, maxReplyLength);
-      await endEmail(pool, email, { state: 'sent', reply });
-      log.info({ ...fields, reply }, 'email sent');
-      if (email.attempts > 1) await hastenEmails(pool, leaseMs);
+      await endEmail(pool, table, message, { state: 'sent', reply });
+      log.info({ ...fields, reply }, `${noun} sent`);
+      if (message.attempts > 1) await hastenEmails(pool, table, leaseMs);
       return;
     }
     const error = oneLine(result.error, maxReplyLength);
-    if (result.outcome === 'refused' || time.nowMs() - email.createdAt.getTime() > emailLifeMs) return giveUp(error);
-    await retryEmail(pool, email, retryDelayMs(email.attempts), error);
-    log.warn({ ...fields, reason: error }, 'could not send email; retrying');
+    if (result.outcome === 'refused' || time.nowMs() - message.createdAt.getTime() > emailLifeMs) return giveUp(error);
+    await retryEmail(pool, table, message, { inMs: retryDelayMs(message.attempts), error });
+    log.warn({ ...fields, reason: error }, `could not send ${noun}; retrying`);
   };
 
   return {
-    name: 'emails',
+    name,
     async run(signal) {
-      // The SMTP server's settings may have changed.
-      await hastenEmails(pool, leaseMs);
+      // The settings of the receiver may have changed.
+      await hastenEmails(pool, table, leaseMs);
       while (!signal.aborted) {
-        const emails = await leaseEmails(pool, batchSize, leaseMs);
-        await Promise.all(emails.map(send));
-        if (emails.length < batchSize) await queue.sleep(pollMs, signal);
+        const messages = await leaseEmails(pool, batchSize, leaseMs, table);
+        await Promise.all(messages.map(send));
+        if (messages.length < batchSize) await queue.sleep(pollMs, signal);
       }
     },
   };
+}
+
+export interface EmailSenderParts extends Pick<SenderParts, 'pool' | 'queue' | 'time' | 'log'> {
+  readonly box: SecretBox;
+  readonly deliver: Deliver;
+  readonly sender: Sender;
+  readonly metrics: Pick<AlertsMetrics, 'emails'>;
+}
+
+/** Creates the worker that sends queued emails. */
+export function createEmailSender({ box, deliver, sender, metrics, ...parts }: EmailSenderParts): Worker {
+  return createSender({
+    ...parts,
+    name: 'emails',
+    table: 'alerts.emails',
+    noun: 'email',
+    count: (outcome) => metrics.emails.inc({ outcome }),
+    async transmit(email) {
+      let raw: Buffer;
+      try {
+        const content: EmailContent = JSON.parse(box.open(email.sealed, emailContext(email)).toString('utf8'));
+        raw = await compose({ ...email, content }, sender);
+      } catch (error) {
+        return { outcome: 'unsendable', error: (error as Error).message };
+      }
+      return deliver({ id: email.id, from: sender.address, to: email.recipient, raw });
+    },
+  });
 }

@@ -70,7 +70,13 @@ export function decide(
     if (!rule) continue;
     const { workspaceId, environment } = rule;
     const object = seenNow?.object || openOne?.object || '';
-    const incident = { ...next, workspaceId, environment, kind, subjectId, object, id: openOne?.id ?? newId() };
+    const incident = {
+      ...next,
+      ...{ workspaceId, environment, kind, subjectId, object },
+      id: openOne?.id ?? newId(),
+      acknowledgedBy: openOne?.acknowledgedBy ?? '',
+      reportId: openOne?.reportId ?? '',
+    };
     after.set(nameOf(incident), incident);
     if (notice) notices.push({ incident, notice });
     if (!openOne || hasChanged(openOne, next)) incidents.push(incident);

@@ -3,9 +3,10 @@ import type { Tenant } from '@rms/base/tenant';
 import { inTransaction, type Pool, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
-import { deleteSurplus, readCurrent, writeIncidents } from '../incident/incident-queries.ts';
+import { deleteSurplus, readCurrent, type StoredIncident, writeIncidents } from '../incident/incident-queries.ts';
 import type { AlertsMetrics } from '../metrics.ts';
 import { insertNotifications } from '../notify/notification-queries.ts';
+import type { Pages } from '../notify/pages.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
 import { decide } from './decide.ts';
@@ -25,6 +26,7 @@ export interface EvaluatorParts {
   readonly gatherMs: number;
   /** Called when there are notifications to send. */
   readonly onNotices: () => void;
+  readonly pages: Pages;
   readonly metrics: Pick<AlertsMetrics, 'notices'>;
 }
 
@@ -46,16 +48,8 @@ function longestWaitMs(everyMs: number): number {
  * Creates the worker that evaluates the rules of due tenants. One transaction locks the tenant, reads the facts, and
  * writes incidents and notifications. If the process dies before the commit, nothing has changed.
  */
-export function createEvaluator({
-  pool,
-  queue,
-  log,
-  now,
-  everyMs,
-  gatherMs,
-  onNotices,
-  metrics,
-}: EvaluatorParts): Worker {
+export function createEvaluator(parts: EvaluatorParts): Worker {
+  const { pool, queue, log, now, everyMs, gatherMs, onNotices, pages, metrics } = parts;
   /**
    * Evaluates one due tenant. Returns false if none is due. A failing tenant is postponed so that it does not block the
    * others.
@@ -85,6 +79,7 @@ export function createEvaluator({
       await writeIncidents(tx, decision.incidents);
       if (decision.incidents.length > 0) await deleteSurplus(tx, tenant);
       await insertNotifications(tx, decision.notices, gatherMs);
+      await pages.queueEnds(tx, endedSilently(decision.incidents));
       const quiet = decision.open ? Math.max(everyMs, quietEveryMs) : undefined;
       await setDue(tx, tenant, isBusy(facts) ? everyMs : quiet);
       return decision;
@@ -110,6 +105,11 @@ export function createEvaluator({
       }
     },
   };
+}
+
+/** Returns the incidents that ended without a notice. */
+function endedSilently(incidents: readonly StoredIncident[]): StoredIncident[] {
+  return incidents.filter(({ state }) => state === 'ended');
 }
 
 function windowsOf(rules: readonly Rule[]): Windows {

@@ -24,6 +24,9 @@ export function toIncidentMessage(incident: StoredIncident) {
     threshold: incident.threshold,
     summary: incident.summary,
     object: incident.object,
+    acknowledgedBy: incident.acknowledgedBy,
+    ...(incident.acknowledgedAtMs === undefined ? {} : { acknowledgeTime: timestampFromMs(incident.acknowledgedAtMs) }),
+    ...(incident.mutedUntilMs === undefined ? {} : { muteUntilTime: timestampFromMs(incident.mutedUntilMs) }),
     ...(incident.closedAtMs === undefined ? {} : { closeTime: timestampFromMs(incident.closedAtMs) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Tenant } from '@rms/base/tenant';
+import type { Tenant, TenantScope } from '@rms/base/tenant';
 import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import type { AlertKind } from '../rule/rule.ts';
 import type { Incident, Notice } from './incident.ts';
@@ -10,6 +10,10 @@ export interface StoredIncident extends Tenant, Incident {
   readonly subjectId: string;
   /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. */
   readonly object: string;
+  /** "key:…", "user:…" or "operator:…"; empty: not acknowledged. */
+  readonly acknowledgedBy: string;
+  /** Message that reported the incident, alone or with others; empty: none yet. */
+  readonly reportId: string;
 }
 
 /** A notice to recipients about a change of an incident. */
@@ -48,8 +52,9 @@ export async function readCurrent(db: Queryable, { workspaceId, environment }: T
 }
 
 /**
- * Inserts or updates incidents of a tenant, which has some per webhook and key, in one statement: other
- * tenants wait for the evaluation. Each incident may occur only once.
+ * Inserts or updates incidents of a tenant, which has some for each of its webhooks and keys, in one statement: other
+ * tenants wait for the evaluation. Each incident may occur only once. Acknowledgements, mutes and reports stay, because
+ * they are written by others.
  */
 export async function writeIncidents(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void> {
   if (incidents.length === 0) return;
@@ -110,15 +115,69 @@ export function forgetIncidents(db: Queryable, signal: AbortSignal): Promise<num
   return deleteInBatches(db, 'alerts.incidents', old, signal);
 }
 
-/** Filter of a list of incidents. */
-export interface IncidentFilter {
-  readonly workspaceId: string;
-  readonly environments: readonly Tenant['environment'][];
-  readonly state: Incident['state'] | undefined;
-  readonly kind: AlertKind | undefined;
-  /** Exclusive upper bound of the incident IDs. If undefined, the list starts with the newest incident. */
-  readonly before: string | undefined;
-  readonly limit: number;
+/** Returns an incident; undefined if it does not exist. `lock` locks it until the transaction ends. */
+export async function findIncident(
+  db: Queryable,
+  { workspaceId, environments }: TenantScope,
+  id: string,
+  lock?: 'lock',
+): Promise<StoredIncident | undefined> {
+  const { rows } = await db.query<IncidentRow>(
+    `select * from alerts.incidents
+      where workspace_id = $1 and environment = any($2) and id = $3 ${lock ? 'for no key update' : ''}`,
+    [workspaceId, environments, id],
+  );
+  return rows[0] && toIncident(rows[0]);
+}
+
+/**
+ * Stores that a message has reported incidents of a rule, and later ones of the same subjects that are open although no
+ * message has reported them; see `insertNotifications`.
+ */
+export async function writeReport(
+  tx: Queryable,
+  { workspaceId, environment, kind }: Tenant & { readonly kind: AlertKind },
+  incidents: readonly { readonly incidentId: string; readonly subjectId: string }[],
+  reportId: string,
+): Promise<void> {
+  const ids = incidents.map(({ incidentId }) => incidentId);
+  const subjectIds = incidents.map(({ subjectId }) => subjectId);
+  await tx.query(
+    `update alerts.incidents set report_id = $4
+      where workspace_id = $1 and environment = $2
+        and (id = any($3::text[])
+             or (kind = $5 and subject_id = any($6::text[]) and state = 'open' and report_id = ''))`,
+    [workspaceId, environment, ids, reportId, kind, subjectIds],
+  );
+}
+
+/** Returns the incidents with these IDs that exist, by ID. */
+export async function readIncidents(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  ids: readonly string[],
+): Promise<Map<string, StoredIncident>> {
+  const { rows } = await db.query<IncidentRow>(
+    'select * from alerts.incidents where workspace_id = $1 and environment = $2 and id = any($3::text[])',
+    [workspaceId, environment, ids],
+  );
+  return new Map(rows.map((row) => [row.id, toIncident(row)]));
+}
+
+/** Returns the number of open incidents of reports that have any, by report. */
+export async function countOpen(
+  db: Queryable,
+  { workspaceId, environment }: Tenant,
+  reportIds: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ report_id: string; count: number }>(
+    `select report_id, count(*)::int as count from alerts.incidents
+      where workspace_id = $1 and environment = $2 and report_id = any($3::text[]) and report_id <> ''
+        and state = 'open'
+      group by report_id`,
+    [workspaceId, environment, reportIds],
+  );
+  return new Map(rows.map((row) => [row.report_id, row.count]));
 }
 
 export interface IncidentRow {
@@ -139,6 +198,10 @@ export interface IncidentRow {
   summary: string;
   flaps: number;
   object: string;
+  acknowledged_at: Date | null;
+  acknowledged_by: string;
+  muted_until: Date | null;
+  report_id: string;
 }
 
 export function toIncident(row: IncidentRow): StoredIncident {
@@ -160,5 +223,9 @@ export function toIncident(row: IncidentRow): StoredIncident {
     summary: row.summary,
     flaps: row.flaps,
     object: row.object,
+    acknowledgedAtMs: row.acknowledged_at?.getTime(),
+    acknowledgedBy: row.acknowledged_by,
+    mutedUntilMs: row.muted_until?.getTime(),
+    reportId: row.report_id,
   };
 }

@@ -26,6 +26,10 @@ export interface Incident {
   readonly summary: string;
   /** Number of preceding incidents that each closed within a day before the next one opened. */
   readonly flaps: number;
+  /** Set: no reminders are sent. */
+  readonly acknowledgedAtMs: number | undefined;
+  /** Until then, no messages are sent. */
+  readonly mutedUntilMs: number | undefined;
 }
 
 /** Kind of a notice to recipients. */
@@ -50,7 +54,7 @@ const maxCalmMs = 6 * 3_600_000;
  *   (none) ──────────────► open ───────────────────► open, healthy ──healthy long enough──► recovered
  *              "opened"    │  ▲                         │ │                                "recovered"
  *                          │  └──────────bad────────────┘ │
- *        still bad, one day after the last email: "repeated"
+ *        still bad, one day after the last email: "repeated" (unless acknowledged or muted)
  *                          └───────────┬──────────────────┘
  *                    subject deleted or rule disabled
  *                                      ▼
@@ -104,6 +108,8 @@ function open(previous: Incident | undefined, observation: Observation, nowMs: n
       threshold,
       summary,
       flaps: isFlapping ? previous.flaps + 1 : 0,
+      acknowledgedAtMs: undefined,
+      mutedUntilMs: undefined,
     },
     notice: 'opened',
   };
@@ -118,9 +124,15 @@ function stillBad(current: Incident, { value, summary }: Observation, nowMs: num
     lastNoticeAtMs,
     worstValue: worse ? value : current.worstValue,
   };
-  if (nowMs - lastNoticeAtMs < dayMs) return { incident, notice: undefined };
+  const isQuiet = current.acknowledgedAtMs !== undefined || isMuted(current, nowMs);
+  if (isQuiet || nowMs - lastNoticeAtMs < dayMs) return { incident, notice: undefined };
   return {
     incident: { ...incident, summary, lastNoticeAtMs: nowMs, notices: current.notices + 1 },
     notice: 'repeated',
   };
+}
+
+/** Returns whether messages about an incident are suppressed. */
+export function isMuted({ mutedUntilMs }: Pick<Incident, 'mutedUntilMs'>, nowMs: number): boolean {
+  return mutedUntilMs !== undefined && nowMs < mutedUntilMs;
 }

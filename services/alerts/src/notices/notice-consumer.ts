@@ -6,6 +6,7 @@ import { inTransaction, isRefusal, type Pool, type Queue } from '@rms/postgres/d
 import { type Notice, NoticeSchema } from '@rms/proto/rms/events/v1/notice_pb';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
+import type { Pages } from '../notify/pages.ts';
 import {
   addDisabled,
   endIncidents,
@@ -23,6 +24,7 @@ export interface NoticeConsumerParts {
   readonly bus: EventBus;
   readonly topic: string;
   readonly group: string;
+  readonly pages: Pages;
   readonly log: Logger;
 }
 
@@ -30,7 +32,8 @@ export interface NoticeConsumerParts {
  * Creates the consumer of notices about webhooks. A notice states the situation as of its sequence, so a late or
  * repeated notice changes nothing. Notices of releases that assigned no sequence (0) are ordered by time.
  */
-export function createNoticeConsumer({ pool, evaluations, bus, topic, group, log }: NoticeConsumerParts): Worker {
+export function createNoticeConsumer(parts: NoticeConsumerParts): Worker {
+  const { pool, evaluations, bus, topic, group, pages, log } = parts;
   const take = async (record: ConsumedRecord) => {
     const notice = read(record);
     const ref = notice && webhookOf(notice);
@@ -52,7 +55,7 @@ export function createNoticeConsumer({ pool, evaluations, bus, topic, group, log
       } else if (notice.type === 'webhook.deleted') {
         await removeDisabled(tx, ref, enabledAt);
         await forgetRun(tx, ref);
-        await endIncidents(tx, ref);
+        await pages.queueEnds(tx, await endIncidents(tx, ref));
       }
     });
     evaluations.wake();

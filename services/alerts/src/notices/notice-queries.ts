@@ -1,5 +1,6 @@
 import type { Tenant } from '@rms/base/tenant';
 import { deleteInBatches, type Queryable } from '@rms/postgres/db';
+import { type IncidentRow, type StoredIncident, toIncident } from '../incident/incident-queries.ts';
 
 /** Reference to a webhook. */
 export interface WebhookRef extends Tenant {
@@ -77,11 +78,16 @@ export async function forgetRun(tx: Queryable, { workspaceId, environment, webho
   ]);
 }
 
-/** Ends the open incidents of a deleted webhook without a notice. */
-export async function endIncidents(tx: Queryable, { workspaceId, environment, webhookId }: WebhookRef): Promise<void> {
-  await tx.query(
+/** Ends the open incidents of a deleted webhook without a notice. Returns them. */
+export async function endIncidents(
+  tx: Queryable,
+  { workspaceId, environment, webhookId }: WebhookRef,
+): Promise<StoredIncident[]> {
+  const { rows } = await tx.query<IncidentRow>(
     `update alerts.incidents set state = 'ended', closed_at = now()
-      where workspace_id = $1 and environment = $2 and subject_id = $3 and state = 'open'`,
+      where workspace_id = $1 and environment = $2 and subject_id = $3 and state = 'open'
+     returning *`,
     [workspaceId, environment, webhookId],
   );
+  return rows.map(toIncident);
 }

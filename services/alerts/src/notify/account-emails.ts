@@ -9,7 +9,7 @@ import type { Worker } from '@rms/runtime/service';
 import { emailLifeMs } from '../email/email.ts';
 import { queueEmails } from '../email/email-queries.ts';
 import { isEmailAddress } from '../rule/rule.ts';
-import { emailContext } from '../sealed/email-context.ts';
+import { emailContext } from '../sealed/contexts.ts';
 import { accountEmail } from './account-email.ts';
 
 export interface AccountEmailsParts {

@@ -27,8 +27,10 @@ export interface AlertEmail extends Tenant {
   /** For example "https://dashboard.example.com", without a trailing slash. */
   readonly dashboardUrl: string;
   readonly unsubscribe: Omit<NonNullable<Message['unsubscribe']>, 'label'>;
-  /** Email that reported the incident to the same recipient. */
+  /** Email that reported the incidents to the same recipient. */
   readonly report?: EmailReport | undefined;
+  /** Incidents that the same email reported and that are still open. */
+  readonly remaining?: number;
 }
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
@@ -44,38 +46,45 @@ export function threadOf(kind: AlertKind, { subjectId }: Pick<ReportedIncident, 
   return `${problems[kind] ?? kind} ${subjectId}`;
 }
 
-/** Returns the email title that reports an incident: the problem and its object. */
-export function titleOf(kind: AlertKind, incident: Pick<ReportedIncident, 'subjectId' | 'object'>): string {
-  return `${alertRules[kind].subject}${objectText(kind, incident)}`;
+type Titled = Pick<ReportedIncident, 'subjectId' | 'object'>;
+
+/** Returns the title of a message that reports incidents: the problem and its object, or the number of objects. */
+export function titleOf(kind: AlertKind, incidents: readonly [Titled, ...Titled[]]): string {
+  const [first, ...others] = incidents;
+  const { subject } = alertRules[kind];
+  return others.length === 0 ? `${subject}${objectText(kind, first)}` : `${subject}: ${countText(kind, incidents)}`;
 }
 
 /** Maximum number of incidents that an email lists. */
 const maxListed = 50;
 
 /**
- * Returns the content of an email about one or more incidents of a rule. Its subject line identifies the object or the
- * number of objects, the workspace and the environment. A later email about a single incident replies to the report and
- * has its title, even if another rule reported the problem.
+ * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
+ * of objects, the workspace and the environment. A later email replies to the report and has its title, even if another
+ * rule reported the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
-  const { kind, notice, environment, workspaceName, incidents, report } = email;
+  const { kind, notice, environment, workspaceName, incidents, report, remaining = 0 } = email;
   const workspace = `${workspaceName} (${environment})`;
-  const { name, subject } = alertRules[kind];
+  const { name } = alertRules[kind];
   const [first] = incidents;
   const isOne = incidents.length === 1;
-  const named = isOne ? (report?.title ?? titleOf(kind, first)) : `${subject}: ${countText(email)}`;
-  const title = `${subjectPrefixes[notice]}${named}`;
+  const isPart = notice === 'recovered' && remaining > 0;
+  const title = `${isPart ? 'Partly recovered: ' : subjectPrefixes[notice]}${report?.title ?? titleOf(kind, incidents)}`;
   const all = { label: 'View all alerts', path: () => '/settings/alerts' };
   const action = isOne ? actionOf(kind) : all;
   const content = renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
-    paragraphs: isOne
-      ? [
-          ...eventDetails(email, first, workspace),
-          `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(first.at)}${sinceText(notice, first.openedAt)}.`,
-        ]
-      : listOf(email, workspace),
+    paragraphs: [
+      ...(isOne
+        ? [
+            ...eventDetails(email, first, workspace),
+            `${notice === 'recovered' ? 'Recovered' : 'Detected'} at ${utc(first.at)}${sinceText(notice, first.openedAt)}.`,
+          ]
+        : listOf(email, workspace)),
+      ...(isPart ? [`${remaining} of the reported problems ${remaining === 1 ? 'lasts' : 'last'}.`] : []),
+    ],
     mood: notice === 'recovered' ? 'good' : notice === 'test' ? 'plain' : 'bad',
     action: { label: action.label, url: `${tenantUrl(email)}${action.path(first.subjectId)}` },
     footer: [
@@ -88,7 +97,7 @@ export function alertEmail(email: AlertEmail): EmailContent {
 }
 
 /** Returns the number of objects: "12 webhooks". */
-function countText({ kind, incidents }: AlertEmail): string {
+function countText(kind: AlertKind, incidents: readonly unknown[]): string {
   const noun = kind === 'key_expiry' ? 'API keys' : isAboutWebhook(kind) ? 'webhooks' : 'incidents';
   return `${incidents.length} ${noun}`;
 }

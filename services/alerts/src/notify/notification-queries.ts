@@ -1,7 +1,7 @@
 import { newId } from '@rms/base/ids';
 import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
-import { dueInTurns } from '../due-in-turns.ts';
+import { dueRoundRobin } from '../due-round-robin.ts';
 import type { Notice } from '../incident/incident.ts';
 import type { IncidentNotice } from '../incident/incident-queries.ts';
 import type { AlertKind } from '../rule/rule.ts';
@@ -33,7 +33,8 @@ const longestDelayMs = 5 * 60_000;
  * Queues notifications of a tenant, in the transaction that writes their incidents. They become due with a pending
  * notification of the same rule and kind, or after `gatherMs`, so that one email reports all. If the same subject's
  * recovery is still pending, recipients still consider the subject failing. In this case the recovery is withdrawn and
- * the new incident is not reported. Each subject may occur only once.
+ * the new incident, which must be stored, is not reported: it continues the report of the previous one. Each subject may
+ * occur only once.
  */
 export async function insertNotifications(
   tx: Queryable,
@@ -90,18 +91,21 @@ function subjectOf({ kind, subjectId }: Pick<IncidentNotice['incident'], 'kind' 
   return `${kind} ${subjectId}`;
 }
 
-/** Deletes the pending recovery notifications of subjects with a new incident. Returns these subjects. */
+/**
+ * Deletes the pending recovery notifications of subjects with a new incident, which continues the report of the previous
+ * one. Returns these subjects.
+ */
 async function withdrawRecoveries(tx: Queryable, notices: readonly IncidentNotice[]): Promise<Set<string>> {
   const opened = notices.flatMap(({ incident, notice }) => (notice === 'opened' ? [incident] : []));
   const [first] = opened;
   if (!first) return new Set();
-  const { rows } = await tx.query<{ kind: AlertKind; subject_id: string }>({
+  const { rows } = await tx.query<{ kind: AlertKind; subject_id: string; incident_id: string }>({
     name: 'withdraw-recoveries',
     text: `
       delete from alerts.notifications
        where workspace_id = $1 and environment = $2 and notice = 'recovered'
          and (kind, subject_id) in (select * from unnest($3::text[], $4::text[]))
-      returning kind, subject_id`,
+      returning kind, subject_id, incident_id`,
     values: [
       first.workspaceId,
       first.environment,
@@ -109,7 +113,28 @@ async function withdrawRecoveries(tx: Queryable, notices: readonly IncidentNotic
       opened.map(({ subjectId }) => subjectId),
     ],
   });
-  return new Set(rows.map(({ kind, subject_id: subjectId }) => subjectOf({ kind, subjectId })));
+  const previous = new Map(
+    rows.map(({ kind, subject_id: subjectId, incident_id: id }) => [subjectOf({ kind, subjectId }), id]),
+  );
+  const continuing = opened.filter((incident) => previous.has(subjectOf(incident)));
+  if (continuing.length > 0) {
+    await tx.query({
+      name: 'continue-reports',
+      text: `
+        update alerts.incidents as next set report_id = previous.report_id
+          from unnest($3::text[], $4::text[]) as pair (next_id, previous_id)
+          join alerts.incidents as previous
+            on previous.workspace_id = $1 and previous.environment = $2 and previous.id = pair.previous_id
+         where next.workspace_id = $1 and next.environment = $2 and next.id = pair.next_id`,
+      values: [
+        first.workspaceId,
+        first.environment,
+        continuing.map(({ id }) => id),
+        continuing.map((incident) => previous.get(subjectOf(incident))),
+      ],
+    });
+  }
+  return new Set(previous.keys());
 }
 
 interface NotificationRow {
@@ -137,7 +162,7 @@ export async function leaseNotifications(
 ): Promise<Notification[]> {
   const { rows } = await db.query<NotificationRow>(
     `update alerts.notifications set due_at = now() + make_interval(secs => $2)
-      where ctid = any(array(${dueInTurns('alerts.notifications', { longestWaitMs: longestDelayMs + gatherMs })}))
+      where ctid = any(array(${dueRoundRobin('alerts.notifications', { longestWaitMs: longestDelayMs + gatherMs })}))
      returning *`,
     [limit, leaseMs / 1_000],
   );

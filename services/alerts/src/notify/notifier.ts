@@ -6,17 +6,23 @@ import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
 import { type DatabaseTime, inTransaction, type Pool, type Queryable, type Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
+import type { Channel } from '../channel/channel.ts';
+import { readChannels } from '../channel/channel-queries.ts';
+import { queueChannelMessages } from '../channel/report.ts';
 import { emailLifeMs } from '../email/email.ts';
-import { type QueuedEmail, queueEmails, readReports } from '../email/email-queries.ts';
+import { type EmailReport, type QueuedEmail, queueEmails, readReports, readTitles } from '../email/email-queries.ts';
+import { isMuted } from '../incident/incident.ts';
+import { countOpen, readIncidents, type StoredIncident, writeReport } from '../incident/incident-queries.ts';
 import { takeEmails } from '../recipient/email-limits.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
-import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
+import { type AlertKind, ruleOf, withDefaults } from '../rule/rule.ts';
 import { ruleEntry } from '../rule/rule-audit.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
-import { emailContext } from '../sealed/email-context.ts';
+import { emailContext } from '../sealed/contexts.ts';
 import { addressesOf } from './addresses.ts';
 import { type AlertEmail, alertEmail, type ReportedIncident, threadOf, titleOf } from './alert-email.ts';
+import { messagesTo } from './channel-messages.ts';
 import {
   deleteNotifications,
   leaseNotifications,
@@ -40,23 +46,37 @@ export interface NotifierParts {
   readonly log: Logger;
   /** See `AlertsConfig`. */
   readonly gatherMs: number;
-  /** Called when emails are queued. */
+  /** Called when emails or messages to channels are queued. */
   readonly onEmails: () => void;
 }
 
 /** Content of emails. They are deduplicated by its ID. */
-export type NotificationParts = Pick<AlertEmail, 'workspaceId' | 'environment' | 'kind' | 'notice' | 'incidents'> & {
+export interface NotificationParts
+  extends Pick<AlertEmail, 'workspaceId' | 'environment' | 'kind' | 'notice' | 'incidents' | 'remaining'> {
   readonly id: string;
-};
+  /** Message that reported all incidents; empty or missing: several, or none. */
+  readonly reportId?: string;
+}
+
+/** The destinations of a rule. */
+interface Destinations {
+  readonly addresses: readonly string[];
+  /** Without those of type email. */
+  readonly channels: readonly Channel[];
+}
 
 /** Creates emails for pending notifications. */
 export interface Notifier extends Worker {
   /**
-   * Queues a test for a rule's recipients and returns their addresses and the email IDs. Throws
+   * Returns a function that queues a test for the recipients of a rule and returns their addresses and the IDs of the
+   * emails. It uses no other connection than that of its transaction, after which `onEmails` must be called. It throws
    * `rate_limit_exceeded`. Rejects if auth is unavailable.
    */
-  test(notification: NotificationParts, origin: AuditOrigin): Promise<{ recipients: string[]; emailIds: string[] }>;
+  prepareTest(notification: NotificationParts, origin: AuditOrigin): Promise<QueueTest>;
 }
+
+/** Queues the emails of a test in a transaction. */
+type QueueTest = (tx: Queryable) => Promise<{ recipients: readonly string[]; emailIds: readonly string[] }>;
 
 const pollMs = 2_000;
 const batchSize = 20;
@@ -86,15 +106,22 @@ export function createNotifier(parts: NotifierParts): Notifier {
     onEmails,
   } = parts;
 
-  const addresses = async (tenant: Tenant, kind: AlertKind) => {
-    const rule = withDefaults(tenant, await readRules(pool, tenant)).find((one) => one.kind === kind) as Rule;
+  /** Returns the addresses of a rule, and its channels of other types than email. */
+  const destinationsOf = async (tenant: Tenant, kind: AlertKind): Promise<Destinations> => {
+    const rule = ruleOf(withDefaults(tenant, await readRules(pool, tenant)), kind);
+    const channels = await readChannels(pool, tenant, rule.channels);
+    const given = [...rule.recipients, ...channels.flatMap(({ addresses }) => addresses)];
     const members = rule.toOwners ? await workspaces.membersOf(tenant.workspaceId) : [];
     const unsubscribed = (await readUnsubscribed(pool, tenant)).filter((one) => one.kind === kind);
-    return addressesOf(rule, {
-      owners: members.filter(({ isOwner }) => isOwner).map(({ email }) => email),
-      unsubscribed: unsubscribed.map(({ address }) => address),
-      unconfirmed: await known.unconfirmedOf(tenant.workspaceId, rule.recipients),
-    });
+    const addresses = addressesOf(
+      { recipients: given, toOwners: rule.toOwners },
+      {
+        owners: members.filter(({ isOwner }) => isOwner).map(({ email }) => email),
+        unsubscribed: unsubscribed.map(({ address }) => address),
+        unconfirmed: await known.unconfirmedOf(tenant.workspaceId, given),
+      },
+    );
+    return { addresses, channels: channels.filter(({ type }) => type !== 'email') };
   };
 
   /** Returns one email per recipient. */
@@ -106,13 +133,12 @@ export function createNotifier(parts: NotifierParts): Notifier {
   ) => {
     const { workspaceId, environment, kind, notice, incidents } = notification;
     const [first, ...others] = incidents;
-    // An email about several incidents belongs to no thread.
     const thread = others.length === 0 ? threadOf(kind, first) : undefined;
     const isLater = notice === 'repeated' || notice === 'recovered';
-    const reports = thread && isLater ? await readReports(db, notification, thread, recipients) : undefined;
-    const report = thread && notice === 'opened' ? { thread, title: titleOf(kind, first) } : undefined;
+    const reports = isLater ? await reportsTo(db, notification, thread, recipients) : undefined;
+    const report = notice === 'opened' ? { thread: thread ?? '', title: titleOf(kind, incidents) } : undefined;
     return recipients.map((recipient) => {
-      const id = `${notification.id}-${nameOf(recipient)}`;
+      const id = emailId(notification.id, recipient);
       const unsubscription = { workspaceId, environment, kind, address: recipient };
       const unsubscribe = {
         url: `${dashboardUrl}/unsubscribe?token=${makeUnsubscribeToken(unsubscribeKeys, unsubscription)}`,
@@ -128,36 +154,58 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   /** Reports all due notifications of the rule and kind of `leased`. */
   const tellOf = async (leased: Notification) => {
-    const { workspaceId, kind } = leased;
+    const { workspaceId, kind, notice } = leased;
     const group = await readGroup(pool, leased, { withinMs: leaseMs, limit: groupSize });
     // An email of another notification has reported it.
     if (group.length === 0) return;
     const workspaceName = await workspaces.nameOf(workspaceId);
-    const all = await addresses(leased, kind);
+    const all = await destinationsOf(leased, kind);
     const informed = new Map<AlertKind | undefined, ReadonlySet<string>>();
     for (const { coveredBy } of group) {
-      if (coveredBy && !informed.has(coveredBy)) {
-        informed.set(coveredBy, new Set((await addresses(leased, coveredBy)).map((one) => one.toLowerCase())));
-      }
+      if (!coveredBy || informed.has(coveredBy)) continue;
+      const { addresses, channels } = await destinationsOf(leased, coveredBy);
+      informed.set(coveredBy, new Set([...addresses.map((one) => one.toLowerCase()), ...channels.map(({ id }) => id)]));
     }
-    const emails = await inTransaction(pool, async (tx) => {
+    /** Returns the incidents without those that another rule reports to the destination. */
+    const forDestination = (notifications: readonly Notification[], destination: string) =>
+      notifications.filter(({ coveredBy }) => !informed.get(coveredBy)?.has(destination));
+    const queued = await inTransaction(pool, async (tx) => {
       const deleted = await deleteNotifications(tx, leased, group);
-      const queued: QueuedEmail[] = [];
-      for (const recipient of all) {
-        // Without the incidents that another rule reports to the recipient.
-        const [first, ...others] = deleted.filter(
-          ({ coveredBy }) => !informed.get(coveredBy)?.has(recipient.toLowerCase()),
-        );
-        if (!first) continue;
-        const incidents = [toIncident(first), ...others.map(toIncident)] as const;
-        queued.push(...(await emailsOf(tx, { ...first, incidents }, [recipient], workspaceName)));
+      const [first] = deleted;
+      if (!first) return [];
+      const incidentIds = deleted.map(({ incidentId }) => incidentId);
+      if (notice === 'opened') await writeReport(tx, leased, deleted, first.id);
+      const incidents = await readIncidents(tx, leased, incidentIds);
+      const reportIds = new Set([...incidents.values()].map(({ reportId }) => reportId));
+      const open = notice === 'recovered' ? await countOpen(tx, leased, [...reportIds]) : new Map<string, number>();
+      const nowMs = time.nowMs();
+      const isLoud = ({ incidentId }: Notification) => !isMuted(incidents.get(incidentId) ?? unmuted, nowMs);
+      const loud = deleted.filter(isLoud);
+      const emails: QueuedEmail[] = [];
+      for (const recipient of all.addresses) {
+        const [own, ...others] = forDestination(loud, recipient.toLowerCase());
+        if (!own) continue;
+        const told = [toIncident(own), ...others.map(toIncident)] as const;
+        const reportId = commonReport([own, ...others], incidents);
+        const remaining = open.get(reportId) ?? 0;
+        const notification = { ...first, incidents: told, reportId, remaining };
+        emails.push(...(await emailsOf(tx, notification, [recipient], workspaceName)));
       }
-      await takeEmails(tx, { kind: 'alert', workspaceId, recipients: queued.map(({ recipient }) => recipient) });
-      await queueEmails(tx, queued);
-      return queued;
+      const messages = all.channels.flatMap((channel) =>
+        messagesTo(channel, {
+          ...{ notice, kind, workspaceName, incidents, open, id: first.id },
+          all: deleted,
+          told: forDestination(loud, channel.id),
+        }),
+      );
+      const destinations = [...emails.map(({ recipient }) => recipient), ...messages.map(({ channelId }) => channelId)];
+      await takeEmails(tx, { kind: 'alert', workspaceId, recipients: destinations });
+      await queueEmails(tx, emails);
+      await queueChannelMessages(tx, messages);
+      return destinations;
     });
-    if (emails.length > 0) return onEmails();
-    if (all.length > 0) return;
+    if (queued.length > 0) return onEmails();
+    if (all.addresses.length + all.channels.length > 0) return;
     log.warn(
       { workspace_id: workspaceId, kind, incident_ids: group.map(({ incidentId }) => incidentId).slice(0, maxLogged) },
       'alert not sent: the rule has no recipients',
@@ -166,19 +214,18 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   return {
     name: 'notifications',
-    async test(notification, origin) {
+    async prepareTest(notification, origin) {
       const { workspaceId, kind } = notification;
-      const recipients = await addresses(notification, kind);
+      const { addresses: recipients } = await destinationsOf(notification, kind);
       const workspaceName = await workspaces.nameOf(workspaceId);
-      const emails = await emailsOf(pool, notification, recipients, workspaceName);
-      await inTransaction(pool, async (tx) => {
+      return async (tx) => {
+        const emails = await emailsOf(tx, notification, recipients, workspaceName);
         await takeEmails(tx, { kind: 'test', workspaceId, recipients });
         await queueEmails(tx, emails);
         const action = { action: 'alert_rule.tested', details: { recipients } } as const;
         await appendAudit(tx, origin, [ruleEntry(notification, kind, action)]);
-      });
-      onEmails();
-      return { recipients, emailIds: emails.map(({ id }) => id) };
+        return { recipients, emailIds: emails.map(({ id }) => id) };
+      };
     },
     async run(signal) {
       while (!signal.aborted) {
@@ -207,7 +254,36 @@ function toIncident({ subjectId, object, summary, openedAt, createdAt }: Notific
   return { subjectId, object, summary, openedAt, at: createdAt };
 }
 
-/** Derives a stable name from an address, so that an email created again has the same ID and is not queued twice. */
-function nameOf(address: string): string {
-  return createHash('sha256').update(address.toLowerCase()).digest('hex').slice(0, 12);
+const unmuted = { mutedUntilMs: undefined };
+
+/** Returns the message that reported all these incidents; empty: several, or none. */
+function commonReport(notifications: readonly Notification[], incidents: ReadonlyMap<string, StoredIncident>): string {
+  const [reportId = '', ...others] = new Set(notifications.map((one) => incidents.get(one.incidentId)?.reportId ?? ''));
+  return others.length > 0 ? '' : reportId;
+}
+
+/**
+ * Returns the emails that reported the incidents of a notification, by recipient: those of the same report, or else the
+ * last of the thread, which another rule may have sent.
+ */
+async function reportsTo(
+  db: Queryable,
+  { reportId = '', ...tenant }: NotificationParts,
+  thread: string | undefined,
+  recipients: readonly string[],
+): Promise<Map<string, EmailReport>> {
+  const reports = thread ? await readReports(db, tenant, thread, recipients) : new Map<string, EmailReport>();
+  if (reportId === '') return reports;
+  const ids = new Map(recipients.map((recipient) => [emailId(reportId, recipient), recipient]));
+  for (const [id, title] of await readTitles(db, tenant, [...ids.keys()])) {
+    const recipient = ids.get(id);
+    if (recipient !== undefined && title !== '') reports.set(recipient, { id, title });
+  }
+  return reports;
+}
+
+/** Returns the ID of an email. An email that is created again has the same ID, and is not queued twice. */
+function emailId(notificationId: string, address: string): string {
+  const name = createHash('sha256').update(address.toLowerCase()).digest('hex').slice(0, 12);
+  return `${notificationId}-${name}`;
 }

@@ -3,7 +3,7 @@ import type { Keys, SecretBox } from '@rms/base/secrets';
 import type { DatabaseTime, Queryable } from '@rms/postgres/db';
 import { emailLifeMs } from '../email/email.ts';
 import { queueEmails } from '../email/email-queries.ts';
-import { emailContext } from '../sealed/email-context.ts';
+import { emailContext } from '../sealed/contexts.ts';
 import { confirmationEmail } from './confirmation-email.ts';
 import { makeConfirmationToken } from './confirmation-token.ts';
 import { takeEmails } from './email-limits.ts';
@@ -15,8 +15,11 @@ import type { Workspaces } from './workspaces.ts';
  * they have confirmed.
  */
 export interface Recipients {
-  /** Returns the addresses that are neither members nor confirmed, in lower case. Rejects if auth is unavailable. */
-  unconfirmedOf(workspaceId: string, addresses: readonly string[]): Promise<Set<string>>;
+  /**
+   * Returns the addresses that are neither members nor confirmed, in lower case. Rejects if auth is unavailable.
+   * @param tx the transaction in which the caller is, so that it uses no second connection
+   */
+  unconfirmedOf(workspaceId: string, addresses: readonly string[], tx?: Queryable): Promise<Set<string>>;
   /**
    * Queues a confirmation email to each address that has not been asked within a day. Returns the number of queued
    * emails. Throws `rate_limit_exceeded`.
@@ -43,10 +46,10 @@ const askIntervalSeconds = 24 * 3_600;
 
 export function createRecipients({ pool, time, workspaces, box, tokenKeys, dashboardUrl }: Parts): Recipients {
   return {
-    async unconfirmedOf(workspaceId, addresses) {
+    async unconfirmedOf(workspaceId, addresses, tx = pool) {
       const given = [...new Set(addresses.map((address) => address.toLowerCase()))];
       if (given.length === 0) return new Set();
-      const confirmed = await readConfirmed(pool, workspaceId, given);
+      const confirmed = await readConfirmed(tx, workspaceId, given);
       const open = given.filter((address) => !confirmed.has(address));
       if (open.length === 0) return new Set();
       const members = new Set((await workspaces.membersOf(workspaceId)).map(({ email }) => email.toLowerCase()));

@@ -1,14 +1,15 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import { RmsError } from '@rms/base/errors';
+import { checkVersion, type FieldViolation, RmsError } from '@rms/base/errors';
 import { type Tenant, toTenant } from '@rms/base/tenant';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService, UpdateRuleRequest } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { type Handlers, type RpcContext, userOfActor } from '@rms/rpc';
+import { readChannels } from '../channel/channel-queries.ts';
 import { evaluateSoon } from '../evaluate/evaluation-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
-import { type AlertKind, checkRule, isEmailAddress, type Rule, withDefaults } from '../rule/rule.ts';
+import { type AlertKind, checkRule, isEmailAddress, type Rule, ruleOf, withDefaults } from '../rule/rule.ts';
 import { ruleChanges, ruleEntry } from '../rule/rule-audit.ts';
 import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed, removeUnsubscribed } from '../rule/rule-queries.ts';
@@ -23,7 +24,7 @@ interface Parts extends Pick<HandlerParts, 'pool' | 'evaluations'> {
 
 /**
  * Changes the fields that are set, and schedules an immediate evaluation. Asks added recipients who are not members to
- * confirm.
+ * confirm. Throws `precondition_failed` if the rule has none of the expected versions.
  */
 export function updateRule(parts: Parts): Handlers<typeof AlertsService>['updateRule'] {
   const { pool, evaluations, workspaces, recipients, onEmails } = parts;
@@ -42,9 +43,10 @@ export function updateRule(parts: Parts): Handlers<typeof AlertsService>['update
       // Locks the tenant's row, which serializes rule changes and evaluations.
       await evaluateSoon(tx, [tenant], 0);
       const stored = withDefaults(tenant, await readRules(tx, tenant, 'lock'));
-      const before = stored.find((one) => one.kind === kind) as Rule;
-      const rule = change(before, request);
-      const details = checkRule(rule);
+      const before = ruleOf(stored, kind);
+      checkVersion(before.version, request.expectedVersions);
+      const rule = { ...change(before, request), version: before.version + 1 };
+      const details = [...checkRule(rule), ...(await missingChannels(tx, rule))];
       if (details.length > 0) throw new RmsError('invalid_request', { details });
       const updatedAt = new Date();
       await writeRule(tx, rule, updatedAt);
@@ -94,6 +96,7 @@ function change(rule: Rule, request: UpdateRuleRequest): Rule {
     minimum: request.minimum === undefined ? rule.minimum : Number(request.minimum),
     recipients: request.recipients ? unique(request.recipients.addresses) : rule.recipients,
     toOwners: request.toOwners ?? rule.toOwners,
+    channels: request.channels ? [...new Set(request.channels.ids)] : rule.channels,
   };
 }
 
@@ -101,16 +104,24 @@ function unique(addresses: readonly string[]): string[] {
   return [...new Map(addresses.map((address) => [address.trim().toLowerCase(), address.trim()])).values()];
 }
 
+/** Returns a violation for each channel of a rule that does not exist. */
+async function missingChannels(tx: Queryable, rule: Rule): Promise<FieldViolation[]> {
+  const known = new Set((await readChannels(tx, rule, rule.channels)).map(({ id }) => id));
+  const missing = rule.channels.filter((id) => !known.has(id));
+  return missing.map((id) => ({ field: 'channels', message: `there is no alert channel "${id.slice(0, 64)}"` }));
+}
+
 /** Inserts or replaces a rule. */
 async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<void> {
   await tx.query(
     `insert into alerts.rules
-            (workspace_id, environment, kind, enabled, threshold, window_seconds, minimum, recipients, to_owners, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            (workspace_id, environment, kind, enabled, threshold, window_seconds, minimum, recipients, to_owners,
+             channels, version, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
          on conflict (workspace_id, environment, kind) do update
         set enabled = excluded.enabled, threshold = excluded.threshold, window_seconds = excluded.window_seconds,
             minimum = excluded.minimum, recipients = excluded.recipients, to_owners = excluded.to_owners,
-            updated_at = excluded.updated_at`,
+            channels = excluded.channels, version = excluded.version, updated_at = excluded.updated_at`,
     [
       rule.workspaceId,
       rule.environment,
@@ -121,6 +132,8 @@ async function writeRule(tx: Queryable, rule: Rule, updatedAt: Date): Promise<vo
       rule.minimum,
       rule.recipients,
       rule.toOwners,
+      rule.channels,
+      rule.version,
       updatedAt,
     ],
   );

@@ -22,6 +22,8 @@ const fields: AuditedFields<SubscribedRule> = {
   minimum: 'shown',
   recipients: 'shown',
   toOwners: 'shown',
+  channels: 'shown',
+  version: 'omitted',
   updatedAt: 'omitted',
   unsubscribed: 'shown',
 };

@@ -33,6 +33,8 @@ export function toRuleMessage(
     minimum: BigInt(rule.minimum),
     recipients: [...rule.recipients],
     toOwners: rule.toOwners,
+    channelIds: [...rule.channels],
+    version: BigInt(rule.version),
     unsubscribed: unsubscribed.filter(({ kind }) => kind === rule.kind).map(({ address }) => address),
     unconfirmed: rule.recipients.filter((address) => unconfirmed.has(address.toLowerCase())),
     ...(rule.windowSeconds > 0 ? { window: durationFromMs(rule.windowSeconds * 1_000) } : {}),

@@ -12,6 +12,8 @@ export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): P
     minimum: string;
     recipients: string[];
     to_owners: boolean;
+    channels: string[];
+    version: string;
     updated_at: Date;
   }>(`select * from alerts.rules where workspace_id = $1 and environment = $2 ${lock ? 'for update' : ''}`, [
     tenant.workspaceId,
@@ -27,6 +29,8 @@ export async function readRules(db: Queryable, tenant: Tenant, lock?: 'lock'): P
     minimum: Number(row.minimum),
     recipients: row.recipients,
     toOwners: row.to_owners,
+    channels: row.channels,
+    version: Number(row.version),
     updatedAt: row.updated_at,
   }));
 }

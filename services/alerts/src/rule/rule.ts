@@ -14,6 +14,10 @@ export interface Rule extends Tenant {
   readonly minimum: number;
   readonly recipients: readonly string[];
   readonly toOwners: boolean;
+  /** IDs of the channels that also report the incidents. */
+  readonly channels: readonly string[];
+  /** Increases with every change; 0 if the rule has the defaults. */
+  readonly version: number;
   /** undefined if the rule has the defaults. */
   readonly updatedAt: Date | undefined;
 }
@@ -43,6 +47,7 @@ const thresholds: Readonly<Record<AlertKind, { least: number; most: number; whol
 
 const maxWindowSeconds = 24 * 3_600;
 const maxRecipients = 20;
+const maxChannels = 10;
 
 /** Returns the default rule: enabled, with the owners as recipients. */
 function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
@@ -55,6 +60,8 @@ function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
     ...defaults[kind],
     recipients: [],
     toOwners: true,
+    channels: [],
+    version: 0,
     updatedAt: undefined,
   };
 }
@@ -62,6 +69,11 @@ function defaultRule(tenant: Tenant, kind: AlertKind): Rule {
 /** Returns all rules of a tenant: the stored ones, and defaults for the rest. */
 export function withDefaults(tenant: Tenant, stored: readonly Rule[]): Rule[] {
   return alertKinds.map((kind) => stored.find((rule) => rule.kind === kind) ?? defaultRule(tenant, kind));
+}
+
+/** Returns the rule of a kind, from the result of {@link withDefaults}. */
+export function ruleOf(rules: readonly Rule[], kind: AlertKind): Rule {
+  return rules.find((rule) => rule.kind === kind) as Rule;
 }
 
 /** Validates a rule. Returns an empty list if it is valid. */
@@ -88,6 +100,9 @@ export function checkRule(rule: Rule): FieldViolation[] {
   }
   if (rule.recipients.length > maxRecipients) {
     details.push({ field: 'recipients', message: `must have at most ${maxRecipients} addresses` });
+  }
+  if (rule.channels.length > maxChannels) {
+    details.push({ field: 'channels', message: `must have at most ${maxChannels} channels` });
   }
   for (const address of rule.recipients) {
     if (!isEmailAddress(address))

@@ -27,9 +27,21 @@ const listKeys = async () => ({ keys: [], nextPageToken: '' }) as never;
 const auth = { leaseEmailRequests: async () => ({ emailRequests: [] }) as never, deleteEmailRequests: listKeys };
 const limiter = { raiseQuotas: async () => {}, onMarkersLost: () => () => {} };
 
+const pages = { queue: async () => {}, queueEnds: async () => {}, wake() {} };
+
 /** The endless loops of the service, on empty tables; the notice consumer waits for Kafka only. */
 const workers: readonly Worker[] = [
-  createEvaluator({ pool, queue, log, now: Date.now, everyMs: 10_000, gatherMs: 60_000, onNotices: () => {}, metrics }),
+  createEvaluator({
+    pool,
+    queue,
+    log,
+    now: Date.now,
+    everyMs: 10_000,
+    gatherMs: 60_000,
+    onNotices: () => {},
+    pages,
+    metrics,
+  }),
   createKeySweep({
     pool,
     keys: { listKeys },

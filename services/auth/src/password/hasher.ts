@@ -1,4 +1,4 @@
-import { currentCall, Lanes } from '@rms/async';
+import { currentCall, FairQueue, FairShare } from '@rms/async';
 import { networkOf } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
 import { type Argon2idCost, hashArgon2id, phcPrefix, unmatchedArgon2id, verifyArgon2id } from './argon2id.ts';
@@ -56,35 +56,22 @@ function normalized(password: string): string {
 }
 
 /**
- * Runs at most {@link permits} tasks concurrently and queues further ones. The networks of clients with queued tasks take
- * turns. A task with a call that ends while it is queued does not run.
+ * Runs at most {@link permits} tasks concurrently and queues further ones, round-robin over the networks of clients. A
+ * task with a call that ends while it is queued does not run.
  */
 function createSemaphore() {
-  const queue = new Lanes<() => void>();
-  const queued = new Map<string, number>();
+  const queue = new FairQueue<() => void>();
+  const queued = new FairShare({ total: maxQueueLength, perTenant: maxPerNetwork });
   let running = 0;
-
-  const untilTurn = (network: string) => {
-    const ofNetwork = queued.get(network) ?? 0;
-    if (ofNetwork >= maxPerNetwork || queue.size >= maxQueueLength) {
-      throw new RmsError('service_unavailable', { retryAfterSeconds: 1 });
-    }
-    queued.set(network, ofNetwork + 1);
-    return new Promise<void>((resolve) => queue.push(network, resolve));
-  };
-  const leaveQueue = (network: string) => {
-    const rest = (queued.get(network) ?? 0) - 1;
-    if (rest > 0) queued.set(network, rest);
-    else queued.delete(network);
-  };
 
   return async <T>(clientAddress: string, work: () => Promise<T>): Promise<T> => {
     if (running < permits) running += 1;
     else {
       const network = networkOf(clientAddress);
       // A finished task passes its slot to the next one in the queue.
-      await untilTurn(network);
-      leaveQueue(network);
+      if (!queued.take(network)) throw new RmsError('service_unavailable', { retryAfterSeconds: 1 });
+      await new Promise<void>((resolve) => queue.push(network, resolve));
+      queued.release(network);
     }
     try {
       currentCall()?.check();

@@ -1,5 +1,8 @@
 import {
+  alertChannelEndpoints,
+  alertRuleEndpoints,
   deliveryEndpoints,
+  incidentEndpoints,
   keyEndpoints,
   replayEndpoints,
   requestEndpoints,
@@ -8,11 +11,11 @@ import {
 } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
-import { getEmailStatus, listIncidents, listRules, testRule, updateRule } from './alerts.ts';
 import { deleteAccount } from './delete-account.ts';
 import { confirmEmailChange, requestEmailChange } from './email-change.ts';
 import { apiEndpoint, type Endpoint } from './endpoint.ts';
 import { getAccount } from './get-account.ts';
+import { getEmailStatus } from './get-email-status.ts';
 import { getLimits } from './get-limits.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
 import { getUsage } from './get-usage.ts';
@@ -101,9 +104,8 @@ export const endpoints: readonly Endpoint[] = [
   ...requestEndpoints.map(apiEndpoint),
   getUsage,
   getUnfinishedDeliveries,
-  listRules,
-  updateRule,
-  testRule,
-  listIncidents,
+  ...alertRuleEndpoints.map(apiEndpoint),
+  ...incidentEndpoints.map(apiEndpoint),
+  ...alertChannelEndpoints.map(apiEndpoint),
   getEmailStatus,
 ];

@@ -1,8 +1,8 @@
+import { alertKindName } from '@rms/api';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { sendResponse } from '@rms/net/http';
 import type { Express, Request } from 'express';
 import type { Backend } from '../context.ts';
-import { kindNameOf } from '../documents/alert.ts';
 import type { PageResponse } from '../http/locals.ts';
 import { linkEndpoint } from './link-endpoint.ts';
 
@@ -12,7 +12,7 @@ export const findUnsubscribe = linkEndpoint('/api/unsubscribe/find', async ({ ba
   return {
     address: found.address,
     environment: fromEnvironmentMessage(found.environment),
-    kind: kindNameOf(found.kind),
+    kind: alertKindName(found.kind),
     unsubscribed: found.unsubscribed,
   };
 });

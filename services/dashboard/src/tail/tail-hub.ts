@@ -1,4 +1,4 @@
-import { abortableDelay } from '@rms/async';
+import { abortableDelay, FairShare } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
 import type { Logger } from '@rms/runtime/logging';
 import { Tail, type Viewer } from './tail.ts';
@@ -38,13 +38,7 @@ interface Running {
  */
 export function createTailHub(log: Logger): TailHub {
   const running = new Map<string, Running>();
-  let count = 0;
-  const ofUsers = new Map<string, number>();
-  const countUser = (userId: string, change: 1 | -1) => {
-    const now = (ofUsers.get(userId) ?? 0) + change;
-    if (now > 0) ofUsers.set(userId, now);
-    else ofUsers.delete(userId);
-  };
+  const viewers = new FairShare({ total: maxViewers, perTenant: maxPerUser });
 
   const run = async (tail: Tail, started: Promise<void>, { signal }: AbortController) => {
     await started.catch(() => undefined);
@@ -75,10 +69,10 @@ export function createTailHub(log: Logger): TailHub {
 
   return {
     async join(key, viewer, after) {
-      if (count >= maxViewers) {
+      if (viewers.used >= maxViewers) {
         throw new RmsError('rate_limit_exceeded', { message: `Too many live tails are open (limit: ${maxViewers}).` });
       }
-      if ((ofUsers.get(viewer.userId) ?? 0) >= maxPerUser) {
+      if (viewers.of(viewer.userId) >= maxPerUser) {
         throw new RmsError('rate_limit_exceeded', {
           message: `You have too many live tails open (limit: ${maxPerUser}).`,
         });
@@ -89,15 +83,13 @@ export function createTailHub(log: Logger): TailHub {
         });
       }
       const here = running.get(key) ?? begin(key);
-      count += 1;
-      countUser(viewer.userId, 1);
+      viewers.take(viewer.userId);
       here.tail.add(viewer, after);
       let hasLeft = false;
       const leave = () => {
         if (hasLeft) return;
         hasLeft = true;
-        count -= 1;
-        countUser(viewer.userId, -1);
+        viewers.release(viewer.userId);
         here.tail.remove(viewer);
         if (here.tail.viewers.length > 0) return;
         here.stop.abort();

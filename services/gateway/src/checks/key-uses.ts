@@ -1,3 +1,4 @@
+import { FairShare } from '@rms/async';
 import type { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import { type RpcClient, timestampFromMs } from '@rms/rpc';
@@ -34,8 +35,9 @@ export class KeyUses extends PeriodicReport {
   readonly #auth: Pick<RpcClient<typeof KeyUsesService>, 'batchReportKeyUses'>;
   readonly #log: Logger;
   #uses = new Map<string, Use>();
-  /** Number of clients in #uses by ID of their key, and by ID of their workspace. */
-  #clients = new Map<string, number>();
+  /** Clients in #uses, by ID of their workspace, and by ID of their key. */
+  readonly #ofWorkspaces = new FairShare({ total: clientsKept, perTenant: clientsPerWorkspace });
+  readonly #ofKeys = new FairShare({ perTenant: clientsPerKey });
   /** The last refused request by key ID. */
   #refusals = new Map<string, Refusal>();
 
@@ -69,7 +71,8 @@ export class KeyUses extends PeriodicReport {
     const reported = this.#uses;
     const refused = this.#refusals;
     this.#uses = new Map();
-    this.#clients = new Map();
+    this.#ofWorkspaces.clear();
+    this.#ofKeys.clear();
     this.#refusals = new Map();
     try {
       await this.#auth.batchReportKeyUses({
@@ -94,13 +97,11 @@ export class KeyUses extends PeriodicReport {
 
   #add(client: string, use: Use): void {
     const { keyId, workspaceId } = use.principal;
-    const ofKey = this.#clients.get(keyId) ?? 0;
-    const ofWorkspace = this.#clients.get(workspaceId) ?? 0;
-    if (this.#uses.size >= clientsKept || ofKey >= clientsPerKey || ofWorkspace >= clientsPerWorkspace) return;
-    this.#uses.set(client, use);
-    this.#clients.set(keyId, ofKey + 1);
-    this.#clients.set(workspaceId, ofWorkspace + 1);
-    this.collected();
+    if (!this.#ofKeys.take(keyId)) return;
+    if (this.#ofWorkspaces.take(workspaceId)) {
+      this.#uses.set(client, use);
+      this.collected();
+    } else this.#ofKeys.release(keyId);
   }
 }
 

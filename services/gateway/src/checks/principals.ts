@@ -1,9 +1,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { coalesce } from '@rms/async';
+import { coalesce, FairCache } from '@rms/async';
 import { type CidrList, parseCidrs } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
 import type { KeyGrant } from '@rms/base/roles';
-import { type Environment, toEnvironmentMessage, WorkspaceCache } from '@rms/base/tenant';
+import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import type { Limits } from '@rms/limits';
 import {
   type KeysService,
@@ -62,7 +62,7 @@ const gather = { maxWaitMs: 4_000 };
 /** Resolves keys to callers, from a cache or by auth. Concurrent lookups share an RPC. */
 export class Principals {
   readonly #environment: EnvironmentMessage;
-  readonly #cache = new WorkspaceCache<Caller>({ max: cacheSize, ttlMs: cacheTtlMs });
+  readonly #cache = new FairCache<Caller>({ max: cacheSize, ttlMs: cacheTtlMs });
   /**
    * Keys that are unknown or revoked, and therefore never become valid. Value: whether the key exists. Other addresses
    * can evict an entry, which costs one lookup in auth when the key is used again; FailedAuthentications limits
@@ -70,7 +70,7 @@ export class Principals {
    */
   readonly #invalid = new LRUCache<string, boolean>({ max: cacheSize, ttl: cacheTtlMs });
   /** Keys with a valid last verdict. Never grants access; auth still decides. */
-  readonly #recentlyValid = new WorkspaceCache<true>({ max: recentSize, ttlMs: recentTtlMs });
+  readonly #recentlyValid = new FairCache<true>({ max: recentSize, ttlMs: recentTtlMs });
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   readonly #verify: (question: Question) => Promise<VerifyKeyResult>;

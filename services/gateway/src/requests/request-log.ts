@@ -1,3 +1,4 @@
+import { FairShare } from '@rms/async';
 import { outsideSpans } from '@rms/async/tracing';
 import { toRmsError } from '@rms/base/errors';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
@@ -65,8 +66,8 @@ interface LeftOut extends Pick<RequestRecord, 'workspaceId' | 'environment'> {
 export class RequestLog extends PeriodicReport {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
-  /** Number of #records per workspace. */
-  #counts = new Map<string, number>();
+  /** #records by workspace. */
+  readonly #shares = new FairShare({ total: maxBuffered, perTenant: maxPerWorkspace });
   /** Number of refused requests in the minute that began at #minuteAtMs, per workspace and environment. */
   #refused = new Map<string, number>();
   #minuteAtMs = 0;
@@ -94,14 +95,11 @@ export class RequestLog extends PeriodicReport {
   note(record: RequestRecord): void {
     this.collected();
     if (refusals.includes(record.status) && this.#leavesOut(record)) return;
-    const ofWorkspace = this.#counts.get(record.workspaceId) ?? 0;
-    const isFull = this.#records.length >= maxBuffered || ofWorkspace >= maxPerWorkspace;
-    if (isFull) {
+    if (!this.#shares.take(record.workspaceId)) {
       this.#parts.dropped(1);
       return;
     }
     this.#records.push(record);
-    this.#counts.set(record.workspaceId, ofWorkspace + 1);
     if (this.#records.length >= batchSize && !this.#unavailable) void this.flush();
   }
 
@@ -130,7 +128,7 @@ export class RequestLog extends PeriodicReport {
   protected override async report(): Promise<void> {
     while (this.#records.length > 0 || this.#leftOut.size > 0) {
       const batch = this.#records.splice(0, batchSize);
-      this.#count(batch, -1);
+      for (const { workspaceId } of batch) this.#shares.release(workspaceId);
       const counted = this.#leftOut;
       this.#leftOut = new Map();
       const leftOut = [...counted.values()].map(({ requests, ...tenant }) => ({
@@ -160,19 +158,9 @@ export class RequestLog extends PeriodicReport {
       this.#parts.log.warn({ err }, 'could not report request records; retrying with a later report');
     this.#unavailable = true;
     this.collected();
-    const capacity = Math.max(0, maxBuffered - this.#records.length);
-    if (batch.length > capacity) this.#parts.dropped(batch.length - capacity);
-    const kept = batch.slice(0, capacity);
+    const kept = batch.filter(({ workspaceId }) => this.#shares.take(workspaceId));
+    if (kept.length < batch.length) this.#parts.dropped(batch.length - kept.length);
     this.#records.unshift(...kept);
-    this.#count(kept, 1);
-  }
-
-  #count(records: readonly RequestRecord[], change: 1 | -1): void {
-    for (const { workspaceId } of records) {
-      const count = (this.#counts.get(workspaceId) ?? 0) + change;
-      if (count > 0) this.#counts.set(workspaceId, count);
-      else this.#counts.delete(workspaceId);
-    }
   }
 }
 

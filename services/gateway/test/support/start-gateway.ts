@@ -11,6 +11,7 @@ import {
   readGatewayConfig,
 } from '../../src/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { FakeAlerts } from './fake-alerts.ts';
 import { FakeAuth, type FakeKey } from './fake-auth.ts';
 import { FakeDeliveries } from './fake-deliveries.ts';
 import { FakeEvents } from './fake-events.ts';
@@ -28,6 +29,7 @@ export interface TestGateway {
   readonly deliveries: FakeDeliveries;
   readonly events: FakeEvents;
   readonly usage: FakeUsage;
+  readonly alerts: FakeAlerts;
   readonly limiter: Limiter;
   readonly servers: Readonly<Record<'auth' | 'resources' | 'webhooks' | 'alerts', RpcServer>>;
   /** Log entries. */
@@ -47,7 +49,7 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const [auth, resources] = [new FakeAuth(), new FakeResources()];
   const [webhooks, deliveries, events] = [new FakeWebhooks(), new FakeDeliveries(), new FakeEvents()];
-  const usage = new FakeUsage();
+  const [usage, alerts] = [new FakeUsage(), new FakeAlerts()];
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'gateway',
@@ -63,7 +65,7 @@ export async function startGateway(
     auth: await start(auth.service, auth.usesService, auth.requestsService, auth.workspacesService, auth.auditService),
     resources: await start(resources.service),
     webhooks: await start(webhooks.service, deliveries.service, events.service),
-    alerts: await start(usage.service),
+    alerts: await start(usage.service, alerts.service),
   };
   const settings = {
     ...readSettings({ ...options.env }),
@@ -92,6 +94,7 @@ export async function startGateway(
     deliveries,
     events,
     usage,
+    alerts,
     limiter,
     servers,
     lines,

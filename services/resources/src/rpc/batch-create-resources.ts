@@ -51,7 +51,7 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
   const createTogether = coalesce((creations: Creation[]) => createBatch(parts, creations), {
     maxBatch: statementBatch,
     maxInFlight: statementsInFlight,
-    laneOf: ({ resource }) => resource.workspaceId,
+    tenantOf: ({ resource }) => resource.workspaceId,
   });
   const createOne = async (request: CreateResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {

@@ -37,7 +37,7 @@ export function batchGetResources({
       const found = new Map((await readResources(keyedPool, refs)).map((resource) => [refKey(resource), resource]));
       return refs.map((ref) => found.get(refKey(ref)));
     },
-    { maxBatch: statementBatch, maxInFlight: statementsInFlight, laneOf: ({ workspaceId }) => workspaceId },
+    { maxBatch: statementBatch, maxInFlight: statementsInFlight, tenantOf: ({ workspaceId }) => workspaceId },
   );
   const getOne = async ({ context, id }: GetResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {

@@ -51,7 +51,7 @@ export function changeInBatch(parts: WriteParts): ChangeInBatch {
       if (outcome.events.length > 0) committed(new Set(outcome.events.map(({ partition }) => partition)));
       return outcome.responses;
     },
-    { maxBatch: transactionBatch, maxInFlight: transactionsInFlight, laneOf: ({ ref }) => ref.workspaceId },
+    { maxBatch: transactionBatch, maxInFlight: transactionsInFlight, tenantOf: ({ ref }) => ref.workspaceId },
   );
   return async (change, signal) => {
     const { ref, cause, action } = change;

@@ -1,8 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { toEnvironmentMessage } from '@rms/base/tenant';
+import type { HeaderPair } from '@rms/net/guarded-http';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import type { HeaderPair, LoggedAttempt } from '../engine/attempt/attempt.ts';
+import type { LoggedAttempt } from '../engine/attempt/attempt.ts';
 import type { DelayReason as DelayReasonName } from './delay-columns.ts';
 import type { LoggedStatus } from './log-filter.ts';
 import type { LoggedDelivery } from './log-queries.ts';

@@ -1,4 +1,4 @@
-import { Lanes } from '@rms/async';
+import { FairQueue } from '@rms/async';
 import { type Pool, translatePgError } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import { type DeletedResource, eraseResource, readDeleted } from './erase-queries.ts';
@@ -6,7 +6,7 @@ import { type DeletedResource, eraseResource, readDeleted } from './erase-querie
 const resourcesPerStatement = 1_000;
 /** Statements per run that look for deleted resources. The next run continues after them. */
 const pagesPerRun = 10;
-/** Bounds a run's turns, so that resources of other workspaces are found soon. */
+/** Bounds a run, so that resources of other workspaces are found soon. */
 const resourcesPerRun = 500;
 
 /**
@@ -18,7 +18,7 @@ export function createErasure(pool: Pool, log: Logger): (signal: AbortSignal) =>
   let lastEventId = '';
 
   const readNext = async () => {
-    const resources = new Lanes<DeletedResource>();
+    const resources = new FairQueue<DeletedResource>();
     for (let page = 0; page < pagesPerRun; page += 1) {
       const found = await readDeleted(pool, lastEventId, resourcesPerStatement);
       for (const resource of found) resources.push(resource.workspaceId, resource);

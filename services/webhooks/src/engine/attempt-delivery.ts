@@ -1,10 +1,11 @@
 import { abortableDelay } from '@rms/async';
+import { NoConnectionError } from '@rms/net/guarded-http';
 import type { AttemptResult } from './attempt/attempt.ts';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import { traceAttempt } from './attempt/attempt-span.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
 import { type DeliveryJob, startWithinMs } from './attempt/job.ts';
-import { NoConnectionError, send } from './attempt/send.ts';
+import { send } from './attempt/send.ts';
 import { healthOf, settle } from './attempt/settle.ts';
 import type { Signers } from './attempt/signers.ts';
 import type { EndpointHealth } from './endpoint-health.ts';

@@ -1,14 +1,14 @@
-import { WorkspaceCache } from '@rms/base/tenant';
+import { coalesce, FairCache } from '@rms/async';
 import type { Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryJob } from './attempt/job.ts';
 import type { Settlement } from './attempt/settle.ts';
 import type { Endings } from './record/endings.ts';
 import { disableWebhook, type HealthNote, setHealth } from './record/endpoint-health-queries.ts';
-import { batchFairly } from './record/fair-batches.ts';
 
 const webhooksKept = 10_000;
-const batches = { maxBatch: 200, maxBytes: Number.POSITIVE_INFINITY, maxInFlight: 2 };
+/** The engine limits the attempts whose notes wait. */
+const batches = { maxBatch: 200, maxInFlight: 2, isExclusive: true, maxWaiting: Number.POSITIVE_INFINITY };
 /**
  * Time until the health is written again, because another instance, or an owner who enables the webhook, may have
  * changed it.
@@ -36,7 +36,7 @@ export interface EndpointHealth {
 
 export interface EndpointHealthParts {
   readonly pool: Pool;
-  readonly endings: Pick<Endings, 'inTurn'>;
+  readonly endings: Pick<Endings, 'run'>;
   /** The queue of notices. */
   readonly notices: Pick<Queue, 'wake'>;
   readonly log: Logger;
@@ -52,7 +52,7 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
    * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
    * `disableAfterHours`. Only changes are written.
    */
-  const known = new WorkspaceCache<'no' | 'yes' | 'overdue'>({
+  const known = new FairCache<'no' | 'yes' | 'overdue'>({
     max: webhooksKept,
     ttlMs: knownForMs,
     ...(now ? { nowMs: now } : {}),
@@ -63,18 +63,18 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
    * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts are
    * held for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
    */
-  const write = batchFairly(
+  const write = coalesce(
     async (notes: HealthNote[]) => {
       const overdue = await setHealth(pool, notes, disableAfterHours);
       return notes.map(({ ref }) => overdue.has(ref.webhookId));
     },
-    { laneOf: ({ ref }) => ref.workspaceId, bytesOf: () => 1, ...batches },
+    { tenantOf: ({ ref }) => ref.workspaceId, ...batches },
   );
 
   const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
     const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
-    if (await endings.inTurn(job.workspaceId, () => disableWebhook(pool, job, cause))) {
+    if (await endings.run(job.workspaceId, () => disableWebhook(pool, job, cause))) {
       notices.wake();
       log.warn({ ...fields, reason }, 'webhook disabled');
     }

@@ -4,7 +4,6 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { Arrival } from './arrival.ts';
-import { createCooldowns } from './cooldowns.ts';
 import {
   deleteLetters,
   type LetterTenant,
@@ -21,6 +20,7 @@ import { fanOutStatements } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
 import { logPartitions } from './partitions.ts';
 import { tryTenantLock } from './tenant-lock.ts';
+import { createTenantWorker } from './tenant-worker.ts';
 
 export interface ParkedRecordsParts {
   readonly pool: Pool;
@@ -35,29 +35,24 @@ export interface ParkedRecordsParts {
   readonly log: Logger;
 }
 
-const pollMs = 1_000;
 /** Values per transaction. */
 const valueBytes = 4 * 1024 * 1024;
 
 /**
- * Creates the worker that stores the events of parked records, in the order of their arrival. All their deliveries are
- * deferred. Round-robin over tenants, one transaction per turn. A tenant with records that fail again is retried after
- * a growing pause, with fewer records, without delaying the others. A record that cannot become an event stays as a
- * dead letter.
+ * Creates the worker that stores the events of parked records, in the order of their arrival; see
+ * {@link createTenantWorker}. All their deliveries are deferred. A step is one transaction, with fewer records after
+ * each failure. A record that cannot become an event stays as a dead letter.
  */
 export function createParkedRecords(parts: ParkedRecordsParts): Worker {
   const { pool, queue, watchers, deferred, log } = parts;
-  const cooldowns = createCooldowns();
-
-  /** Returns whether the tenant may have more parked records that can be handled now. */
-  const takeTurn = async (tenant: LetterTenant): Promise<boolean> => {
-    const name = `${tenant.workspaceId} ${tenant.environment}`;
-    if (cooldowns.causeOf(name) !== undefined) return false;
-    const { workspaceId: workspace_id, environment } = tenant;
-    const limit = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(name)));
-    try {
+  return createTenantWorker({
+    name: 'parked-records',
+    queue,
+    readTenants: () => readParkedTenants(pool),
+    async step(tenant, failures) {
+      const { workspaceId: workspace_id, environment } = tenant;
+      const limit = Math.max(1, Math.floor(eventsPerStatement / 2 ** failures));
       const stored = await storeSome(parts, tenant, limit);
-      cooldowns.end(name);
       if (!stored) return false;
       if (stored.length > 0) {
         watchers.wake(stored.map(({ event }) => event));
@@ -65,26 +60,10 @@ export function createParkedRecords(parts: ParkedRecordsParts): Worker {
         log.info({ workspace_id, environment, records: stored.length }, 'parked records are stored');
       }
       return true;
-    } catch (err) {
-      cooldowns.begin(name, err);
-      log.warn({ err, workspace_id, environment }, 'parked records cannot be stored; retrying');
-      return false;
-    }
-  };
-
-  return {
-    name: 'parked-records',
-    async run(signal) {
-      while (!signal.aborted) {
-        let hasMore = false;
-        for (const tenant of await readParkedTenants(pool)) {
-          if (signal.aborted) return;
-          if (await takeTurn(tenant)) hasMore = true;
-        }
-        if (!hasMore) await queue.sleep(pollMs, signal);
-      }
     },
-  };
+    failed: 'parked records cannot be stored; retrying',
+    log,
+  });
 }
 
 /**

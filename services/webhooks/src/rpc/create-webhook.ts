@@ -2,6 +2,7 @@ import { RmsError } from '@rms/base/errors';
 import { idTime, newId } from '@rms/base/ids';
 import { makeSecret } from '@rms/base/signature';
 import { type Tenant, toTenant } from '@rms/base/tenant';
+import { checkUrl } from '@rms/net/guarded-http';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
 import {
@@ -17,7 +18,6 @@ import { checkDescription, checkEvents, type Webhook } from '../webhook/webhook.
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
 import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
-import { checkWebhookUrl } from '../webhook/webhook-url.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
@@ -50,7 +50,7 @@ export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
 }
 
 async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest): Promise<string> {
-  const { url, violations } = await checkWebhookUrl(request.url, parts.egress);
+  const { url, violations } = await checkUrl(request.url, parts.egress);
   const details = [
     ...violations,
     ...checkEvents(request.events),

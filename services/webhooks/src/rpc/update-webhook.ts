@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { checkVersion, RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
+import { checkUrl } from '@rms/net/guarded-http';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
@@ -20,7 +21,6 @@ import { changeTime, checkDescription, checkEvents, versionOf, type Webhook } fr
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
 import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
-import { checkWebhookUrl } from '../webhook/webhook-url.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Updates a webhook. If it becomes disabled, its pending deliveries end as failed; they can be redelivered. */
@@ -48,7 +48,7 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
 }
 
 async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest): Promise<string | undefined> {
-  const checked = request.url === undefined ? undefined : await checkWebhookUrl(request.url, parts.egress);
+  const checked = request.url === undefined ? undefined : await checkUrl(request.url, parts.egress);
   const details = [
     ...(checked?.violations ?? []),
     ...(request.events ? checkEvents(request.events.types) : []),

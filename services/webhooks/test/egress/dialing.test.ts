@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { findAddresses } from '@rms/net/dial';
 import { selectPermitted } from '@rms/net/egress';
+import type { Authorities } from '@rms/net/guarded-http';
+import { ConnectClock, createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import {
   type DnsServer,
   freePort,
@@ -16,10 +18,6 @@ import {
   waitUntil,
   watchDials,
 } from '@rms/testkit';
-import type { Authorities } from '../../src/egress/authorities.ts';
-import { ConnectClock } from '../../src/egress/connection-times.ts';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { attemptAt, soleAttemptAt } from '../attempt-at.ts';
 
 const zone = {

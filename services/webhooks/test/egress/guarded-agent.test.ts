@@ -2,11 +2,9 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { OriginPools } from '@rms/net/guarded-http';
+import { createEgress, createGuardedAgent, Exchange } from '@rms/net/guarded-http';
 import { listenOnLoopback, perSuite, startReceiver, waitUntil } from '@rms/testkit';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
-import type { OriginPools } from '../../src/egress/origin-pools.ts';
-import { Exchange } from '../../src/engine/attempt/exchange.ts';
 
 async function statusOf(agent: OriginPools, origin: string): Promise<number> {
   const exchange = new Exchange();

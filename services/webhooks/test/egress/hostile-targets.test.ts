@@ -1,4 +1,5 @@
 import { type HostileTarget, hostileTargets, hostileZone } from '@rms/net/egress/hostile-targets';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type DnsServer,
@@ -10,8 +11,6 @@ import {
   type Trap,
   watchDials,
 } from '@rms/testkit';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 import { newEvent, newTenant, startWebhooks } from '../support.ts';
 

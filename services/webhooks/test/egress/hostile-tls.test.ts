@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { type ListenerName, perSuite, startHostileReceiver } from '@rms/testkit';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 
 describe('attempts at receivers with broken TLS, by a client that trusts their authority', () => {

@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Exchange, OpenConnections, OriginPools } from '@rms/net/guarded-http';
 import { freePort, waitUntil } from '@rms/testkit';
 import { buildConnector } from 'undici';
-import { OpenConnections } from '../../src/egress/open-connections.ts';
-import { OriginPools } from '../../src/egress/origin-pools.ts';
-import { Exchange } from '../../src/engine/attempt/exchange.ts';
 
 /** Connects to the server whatever the origin's host is. */
 const connector = buildConnector({});

@@ -1,6 +1,6 @@
 import { createProxyChoice, parseProxy } from '@rms/net/dial';
+import { readEgressConfig } from '@rms/net/guarded-http';
 import { readSettings } from '@rms/runtime/settings';
-import { readEgressConfig } from '../../src/egress/config.ts';
 
 const log = { info() {}, error() {} };
 const configOf = (env: Record<string, string>) => readEgressConfig(readSettings(env));

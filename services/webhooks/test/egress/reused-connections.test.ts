@@ -4,10 +4,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
+import type { OriginPools } from '@rms/net/guarded-http';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { makeCertificates, suiteFolder } from '@rms/testkit';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
-import type { OriginPools } from '../../src/egress/origin-pools.ts';
 import { send } from '../../src/engine/attempt/send.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };

@@ -8,6 +8,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { parseProxy } from '@rms/net/dial';
 import { hostileTargets, hostileZone } from '@rms/net/egress/hostile-targets';
+import { createEgress, createGuardedAgent, type EgressConfig } from '@rms/net/guarded-http';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type DnsServer,
@@ -23,8 +24,6 @@ import {
   type Trap,
   waitUntil,
 } from '@rms/testkit';
-import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 import { newEvent, newTenant, retries, startWebhooks, type Tenant, type Webhooks } from '../support.ts';
 

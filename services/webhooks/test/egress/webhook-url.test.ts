@@ -1,6 +1,5 @@
 import { parseProxy } from '@rms/net/dial';
-import { createEgress, type EgressConfig } from '../../src/egress/egress.ts';
-import { checkWebhookUrl } from '../../src/webhook/webhook-url.ts';
+import { checkUrl, createEgress, type EgressConfig } from '@rms/net/guarded-http';
 
 const names: Record<string, string[]> = {
   'public.example': ['93.184.215.14'],
@@ -13,8 +12,7 @@ const names: Record<string, string[]> = {
 };
 const resolve = (name: string) => [Promise.resolve(names[name] ?? [])];
 const closed = { allowHttp: false, allowCidrs: [] };
-const check = (url: string, egress: EgressConfig = closed) =>
-  checkWebhookUrl(url, { ...createEgress(egress), resolve });
+const check = (url: string, egress: EgressConfig = closed) => checkUrl(url, { ...createEgress(egress), resolve });
 
 describe('webhook URLs', () => {
   test.each(['a', '.', 'a.', '[', ':', '@', '0', '%', '/', '\\', '\t', '.local', '\ud800'])(
@@ -146,7 +144,7 @@ describe('webhook URLs', () => {
   test('a name that takes too long to resolve is accepted, because every delivery checks again', async () => {
     const never = () => [new Promise<string[]>(() => {})];
     const egress = { ...createEgress(closed), resolve: never };
-    const { violations } = await checkWebhookUrl('https://slow.example/', egress);
+    const { violations } = await checkUrl('https://slow.example/', egress);
     expect(violations).toEqual([]);
   });
 

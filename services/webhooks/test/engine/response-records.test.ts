@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { toLoggedAttempt } from '../../src/engine/attempt/attempt.ts';
 import type { DeliveryJob } from '../../src/engine/attempt/job.ts';
 import { healthOf, settle } from '../../src/engine/attempt/settle.ts';

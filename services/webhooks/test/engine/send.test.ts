@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import {
   type LoopbackServer,
   listenOnLoopback,
@@ -13,8 +14,6 @@ import {
   suiteFolder,
 } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { send } from '../../src/engine/attempt/send.ts';
 
 const secret = makeSecret();

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { type DnsServer, describeWith, startDnsServer, startFrozenReceiver, watchDials } from '@rms/testkit';
-import { createEgress } from '../../src/egress/egress.ts';
-import { createGuardedAgent } from '../../src/egress/guarded-agent.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {

@@ -109,7 +109,7 @@ export function useTenantObject<T>(
 }
 
 export interface Change {
-  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
 }

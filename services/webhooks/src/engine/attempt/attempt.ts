@@ -1,15 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { ConnectTimes } from '../../egress/connection-times.ts';
-
-export type HeaderPair = readonly [name: string, value: string];
-
-/**
- * Time spent in each step of an attempt, in milliseconds. The connect steps are 0 if the connection was already open.
- */
-interface Timings extends ConnectTimes {
-  /** From sending the request to the first byte of the response; undefined if there was no response. */
-  readonly firstByte: number | undefined;
-}
+import type { ExchangeTimes, HeaderPair } from '@rms/net/guarded-http';
 
 /** Result of an attempt. */
 export interface AttemptResult {
@@ -19,7 +9,7 @@ export interface AttemptResult {
   /** Empty if delivered. "status: …" if a complete response has another status than 200. */
   readonly error: string;
   readonly durationMs: number;
-  readonly timings: Timings;
+  readonly timings: ExchangeTimes;
   /** The dialed address; undefined if none was dialed, or if an egress proxy did not report it. */
   readonly address: string | undefined;
   readonly requestHeaders: readonly HeaderPair[];

@@ -1,9 +1,7 @@
-import { waitAtMost } from '@rms/async';
+import { FairCache, waitAtMost } from '@rms/async';
 import type { SecretBox } from '@rms/base/secrets';
-import { WorkspaceCache } from '@rms/base/tenant';
-import { createGuardedAgent, type GuardedAgentOptions } from '../../egress/guarded-agent.ts';
-import { OpenConnections } from '../../egress/open-connections.ts';
-import type { OriginPools } from '../../egress/origin-pools.ts';
+import type { OriginPools } from '@rms/net/guarded-http';
+import { createGuardedAgent, type GuardedAgentOptions, OpenConnections } from '@rms/net/guarded-http';
 import { clientKeyContext, type WebhookRef } from '../../secrets/contexts.ts';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
 
@@ -21,7 +19,7 @@ const closeWithinMs = 1_000;
 export function createEndpointAgents(given: Omit<GuardedAgentOptions, 'connections'>, box: SecretBox): EndpointAgents {
   const options = { ...given, connections: new OpenConnections() };
   const shared = createGuardedAgent(options);
-  const own = new WorkspaceCache<OriginPools>({
+  const own = new FairCache<OriginPools>({
     max: agentsKept,
     // close() waits for the running requests.
     dispose: (agent) => void agent.close().catch(() => {}),

@@ -30,8 +30,6 @@ export interface DeliveryJob extends DeliveryRef {
   readonly leasedAtMs: number;
 }
 
-/** Timeout of an attempt, for the whole response. Receivers rely on it (docs/webhook-receivers.md). */
-export const attemptTimeoutMs = 10_000;
 /**
  * Duration of a lease: an attempt of 10 s, up to 7 s leased ahead, and 3 s to record the result. Afterwards another
  * instance may attempt the delivery.

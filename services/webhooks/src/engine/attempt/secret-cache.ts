@@ -1,6 +1,6 @@
+import { FairCache } from '@rms/async';
 import type { SecretBox } from '@rms/base/secrets';
 import { type SigningSecret, type SigningSecrets, toSigningSecret } from '@rms/base/signature';
-import { WorkspaceCache } from '@rms/base/tenant';
 import { secretContext, type WebhookRef } from '../../secrets/contexts.ts';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
 
@@ -13,7 +13,7 @@ export interface SecretCache {
 }
 
 export function createSecretCache(box: SecretBox): SecretCache {
-  const cache = new WorkspaceCache<SigningSecret>({ max: 10_000 });
+  const cache = new FairCache<SigningSecret>({ max: 10_000 });
   const opened = (webhook: WebhookRef, version: number, sealed: Buffer) => {
     const key = `${webhook.webhookId}/${version}`;
     let secret = cache.get(key);

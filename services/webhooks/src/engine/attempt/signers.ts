@@ -1,6 +1,6 @@
+import { FairCache } from '@rms/async';
 import { SecretBoxError } from '@rms/base/secrets';
 import type { SigningSecrets } from '@rms/base/signature';
-import { WorkspaceCache } from '@rms/base/tenant';
 import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryJob } from './job.ts';
 import type { SecretCache } from './secret-cache.ts';
@@ -20,7 +20,7 @@ const retryMs = 60_000;
  * its deliveries are held without using up retries. They are tried again after a minute, which keeps the cost low.
  */
 export function createSigners(secrets: SecretCache, log: Logger): Signers {
-  const failed = new WorkspaceCache<true>({ max: 10_000, ttlMs: retryMs });
+  const failed = new FairCache<true>({ max: 10_000, ttlMs: retryMs });
   return {
     signerOf(job) {
       try {

@@ -1,15 +1,15 @@
+import { coalesce } from '@rms/async';
 import type { Pool, Queryable } from '@rms/postgres/db';
-import { batchFairly } from './fair-batches.ts';
 
 /**
- * Ends webhooks and their deliveries round-robin. A workspace can have a thousand webhooks with endpoints gone at the
- * same time, each with thousands of queued deliveries. Without turns, they would use all connections of the pool, and
- * polls and RPCs would wait.
+ * Ends webhooks and their deliveries, round-robin over workspaces. A workspace can have a thousand webhooks with
+ * endpoints gone at the same time, each with thousands of queued deliveries. Otherwise, they would use all connections
+ * of the pool, and polls and RPCs would wait.
  */
 export interface Endings {
-  /** Runs `work` when it is the workspace's turn. */
-  inTurn<T>(workspaceId: string, work: () => Promise<T>): Promise<T>;
-  /** Returns the database with statements that wait for turns of the workspace. */
+  /** Runs `work` when the workspace is served. */
+  run<T>(workspaceId: string, work: () => Promise<T>): Promise<T>;
+  /** Returns the database with statements that each run when the workspace is served. */
   statementsOf(workspaceId: string): Queryable;
 }
 
@@ -22,18 +22,18 @@ interface Item {
 const inFlight = 2;
 
 export function createEndings(pool: Pool): Endings {
-  const run = batchFairly(async (items: Item[]) => Promise.all(items.map(({ work }) => work())), {
-    laneOf: ({ workspaceId }) => workspaceId,
-    bytesOf: () => 1,
+  const serve = coalesce(async (items: Item[]) => Promise.all(items.map(({ work }) => work())), {
+    tenantOf: ({ workspaceId }) => workspaceId,
     maxBatch: 1,
-    maxBytes: 1,
     maxInFlight: inFlight,
+    isExclusive: true,
+    maxWaiting: Number.POSITIVE_INFINITY,
   });
-  const inTurn = <T>(workspaceId: string, work: () => Promise<T>) => run({ workspaceId, work }) as Promise<T>;
+  const run = <T>(workspaceId: string, work: () => Promise<T>) => serve({ workspaceId, work }) as Promise<T>;
   const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
   return {
-    inTurn,
+    run,
     statementsOf: (workspaceId) =>
-      ({ query: (...given: unknown[]) => inTurn(workspaceId, () => query(...given)) }) as unknown as Queryable,
+      ({ query: (...given: unknown[]) => run(workspaceId, () => query(...given)) }) as unknown as Queryable,
   };
 }

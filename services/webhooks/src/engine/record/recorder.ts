@@ -1,7 +1,6 @@
-import { abortableDelay } from '@rms/async';
+import { abortableDelay, coalesce } from '@rms/async';
 import { isolateRejected, type Pool } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
-import { batchFairly } from './fair-batches.ts';
 import { postponeUnrecorded, type Recording, recordAttempts } from './record-queries.ts';
 
 /** Maximum number of batches that are written concurrently, each on its own connection. */
@@ -43,7 +42,14 @@ export interface AttemptCounter {
 
 const retryMs = 500;
 /** A workspace is in at most one batch at a time, so that it cannot occupy all of them. */
-const batches = { maxBatch: 500, maxBytes: 1024 * 1024, maxInFlight: recordingsInFlight };
+const batches = {
+  maxBatch: 500,
+  maxBytes: 1024 * 1024,
+  maxInFlight: recordingsInFlight,
+  isExclusive: true,
+  // The engine limits the attempts in flight.
+  maxWaiting: Number.POSITIVE_INFINITY,
+};
 /** Maximum size of the stored attempts of a delivery; webhooks.kept_attempts() bounds it. */
 const storedBytes = 256 * 1024;
 
@@ -84,12 +90,12 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
     return unstored;
   };
 
-  const write = batchFairly(
+  const write = coalesce(
     async (recordings: Recording[]) => {
       const unstored = await writeSome(recordings);
       return recordings.map((recording) => unstored.get(recording));
     },
-    { laneOf: ({ job }) => job.workspaceId, bytesOf: writtenBytes, ...batches },
+    { tenantOf: ({ job }) => job.workspaceId, bytesOf: writtenBytes, ...batches },
   );
 
   /** Returns the error for a result that PostgreSQL rejects; undefined if it is stored. */

@@ -1,4 +1,4 @@
-import { WorkspaceCache } from '@rms/base/tenant';
+import { FairCache } from '@rms/async';
 import { Budget } from './budget.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
@@ -40,12 +40,12 @@ export class Entries<A> {
   readonly budget: Budget;
   readonly #entries = new Map<string, Entry<A>>();
   /** Notable endpoints without an entry. */
-  readonly #known: WorkspaceCache<Endpoint>;
+  readonly #known: FairCache<Endpoint>;
 
   constructor(limits: Limits) {
     this.#limits = limits;
     this.budget = new Budget(limits);
-    this.#known = new WorkspaceCache({ max: limits.endpointsKept });
+    this.#known = new FairCache({ max: limits.endpointsKept });
   }
 
   [Symbol.iterator](): IterableIterator<[webhookId: string, entry: Entry<A>]> {

@@ -79,7 +79,7 @@ export interface SchedulerStats {
 export class Scheduler<A extends Attempt> {
   readonly #limits: Limits;
   readonly #entries: Entries<A>;
-  /** Webhooks with due deliveries, in the order of their turns. */
+  /** Webhooks with due deliveries, the next one first. */
   readonly #due = new Set<string>();
   #bytes = 0;
   #part: Part = { rank: 0, count: 1 };
@@ -166,7 +166,7 @@ export class Scheduler<A extends Attempt> {
   }
 
   /**
-   * Adds due webhooks, in the order of their turns. Ignores webhooks of a workspace that has as many due webhooks here
+   * Adds due webhooks, the next one first. Ignores webhooks of a workspace that has as many due webhooks here
    * as it may start attempts. If too many webhooks wait, one of the workspace with the most leaves; a later poll finds it
    * again. A few workspaces that are at their limits therefore never keep out the webhooks of others.
    */
@@ -331,7 +331,7 @@ export class Scheduler<A extends Attempt> {
     else this.#due.delete(entry.ref.webhookId);
   }
 
-  /** Returns the due webhooks of each workspace, in the order of their turns. */
+  /** Returns the due webhooks of each workspace, the next one first. */
   #waitingByWorkspace(): Map<string, string[]> {
     const waiting = new Map<string, string[]>();
     for (const id of this.#due) {

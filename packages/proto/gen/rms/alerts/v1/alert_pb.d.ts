@@ -95,6 +95,20 @@ export declare type Rule = Message<"rms.alerts.v1.Rule"> & {
    * @generated from field: repeated string unconfirmed = 12;
    */
   unconfirmed: string[];
+
+  /**
+   * Increases with every change; 0: the rule has the defaults.
+   *
+   * @generated from field: int64 version = 13;
+   */
+  version: bigint;
+
+  /**
+   * IDs of the channels that also report the incidents, at most 10.
+   *
+   * @generated from field: repeated string channel_ids = 14;
+   */
+  channelIds: string[];
 };
 
 /**
@@ -102,6 +116,81 @@ export declare type Rule = Message<"rms.alerts.v1.Rule"> & {
  * Use `create(RuleSchema)` to create a new message.
  */
 export declare const RuleSchema: GenMessage<Rule>;
+
+/**
+ * A destination of alerts that rules share.
+ *
+ * @generated from message rms.alerts.v1.Channel
+ */
+export declare type Channel = Message<"rms.alerts.v1.Channel"> & {
+  /**
+   * "chn_…"
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: rms.alerts.v1.ChannelType type = 2;
+   */
+  type: ChannelType;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * EMAIL: 1 to 20 email addresses; empty for other types.
+   *
+   * @generated from field: repeated string addresses = 4;
+   */
+  addresses: string[];
+
+  /**
+   * WEBHOOK: the URL; empty for other types, because the URL of SLACK is a secret.
+   *
+   * @generated from field: string url = 5;
+   */
+  url: string;
+
+  /**
+   * PAGERDUTY, SLACK: the last characters of the routing key or URL; empty for other types.
+   *
+   * @generated from field: string hint = 6;
+   */
+  hint: string;
+
+  /**
+   * Addresses that are not members of the workspace and have not confirmed. They receive nothing until they confirm.
+   *
+   * @generated from field: repeated string unconfirmed = 7;
+   */
+  unconfirmed: string[];
+
+  /**
+   * Increases with every change.
+   *
+   * @generated from field: int64 version = 8;
+   */
+  version: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp update_time = 10;
+   */
+  updateTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.Channel.
+ * Use `create(ChannelSchema)` to create a new message.
+ */
+export declare const ChannelSchema: GenMessage<Channel>;
 
 /**
  * A period when a subject violates a rule, from the first notification to the last.
@@ -200,6 +289,27 @@ export declare type Incident = Message<"rms.alerts.v1.Incident"> & {
    * @generated from field: string object = 15;
    */
   object: string;
+
+  /**
+   * Set: no reminders are sent.
+   *
+   * @generated from field: google.protobuf.Timestamp acknowledge_time = 16;
+   */
+  acknowledgeTime?: Timestamp | undefined;
+
+  /**
+   * "key:…", "user:…" or "operator:…"; empty: not acknowledged.
+   *
+   * @generated from field: string acknowledged_by = 17;
+   */
+  acknowledgedBy: string;
+
+  /**
+   * No messages are sent until then.
+   *
+   * @generated from field: google.protobuf.Timestamp mute_until_time = 18;
+   */
+  muteUntilTime?: Timestamp | undefined;
 };
 
 /**
@@ -273,6 +383,41 @@ export enum AlertKind {
  * Describes the enum rms.alerts.v1.AlertKind.
  */
 export declare const AlertKindSchema: GenEnum<AlertKind>;
+
+/**
+ * @generated from enum rms.alerts.v1.ChannelType
+ */
+export enum ChannelType {
+  /**
+   * @generated from enum value: CHANNEL_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: CHANNEL_TYPE_EMAIL = 1;
+   */
+  EMAIL = 1,
+
+  /**
+   * @generated from enum value: CHANNEL_TYPE_PAGERDUTY = 2;
+   */
+  PAGERDUTY = 2,
+
+  /**
+   * @generated from enum value: CHANNEL_TYPE_SLACK = 3;
+   */
+  SLACK = 3,
+
+  /**
+   * @generated from enum value: CHANNEL_TYPE_WEBHOOK = 4;
+   */
+  WEBHOOK = 4,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.ChannelType.
+ */
+export declare const ChannelTypeSchema: GenEnum<ChannelType>;
 
 /**
  * @generated from enum rms.alerts.v1.IncidentState

@@ -5,8 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
-import type { AlertKind, Incident, IncidentState, Rule } from "./alert_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { AlertKind, Channel, ChannelType, Incident, IncidentState, Rule } from "./alert_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file rms/alerts/v1/alerts_service.proto.
@@ -26,6 +26,20 @@ export declare type ListRulesRequest = Message<"rms.alerts.v1.ListRulesRequest">
    * @generated from field: rms.common.v1.Environment environment = 2;
    */
   environment: Environment;
+
+  /**
+   * 1 to 100; 0: all rules.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * From a previous response; empty: the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -42,6 +56,34 @@ export declare type ListRulesResponse = Message<"rms.alerts.v1.ListRulesResponse
    * @generated from field: repeated rms.alerts.v1.Rule rules = 1;
    */
   rules: Rule[];
+
+  /**
+   * Empty: this is the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Empty: this is the first page.
+   *
+   * @generated from field: string previous_page_token = 3;
+   */
+  previousPageToken: string;
+
+  /**
+   * Number of this page, from 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * Number of all rules.
+   *
+   * @generated from field: int64 total_size = 5;
+   */
+  totalSize: bigint;
 };
 
 /**
@@ -49,6 +91,48 @@ export declare type ListRulesResponse = Message<"rms.alerts.v1.ListRulesResponse
  * Use `create(ListRulesResponseSchema)` to create a new message.
  */
 export declare const ListRulesResponseSchema: GenMessage<ListRulesResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.GetRuleRequest
+ */
+export declare type GetRuleRequest = Message<"rms.alerts.v1.GetRuleRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: rms.alerts.v1.AlertKind kind = 3;
+   */
+  kind: AlertKind;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetRuleRequest.
+ * Use `create(GetRuleRequestSchema)` to create a new message.
+ */
+export declare const GetRuleRequestSchema: GenMessage<GetRuleRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.GetRuleResponse
+ */
+export declare type GetRuleResponse = Message<"rms.alerts.v1.GetRuleResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Rule rule = 1;
+   */
+  rule?: Rule | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetRuleResponse.
+ * Use `create(GetRuleResponseSchema)` to create a new message.
+ */
+export declare const GetRuleResponseSchema: GenMessage<GetRuleResponse>;
 
 /**
  * Wrapper that distinguishes an empty list from an unset one.
@@ -125,6 +209,18 @@ export declare type UpdateRuleRequest = Message<"rms.alerts.v1.UpdateRuleRequest
    * @generated from field: rms.alerts.v1.Addresses unsubscribed = 10;
    */
   unsubscribed?: Addresses | undefined;
+
+  /**
+   * Versions, one of which the rule must have. Empty: any.
+   *
+   * @generated from field: repeated int64 expected_versions = 11;
+   */
+  expectedVersions: bigint[];
+
+  /**
+   * @generated from field: rms.alerts.v1.ChannelIds channels = 12;
+   */
+  channels?: ChannelIds | undefined;
 };
 
 /**
@@ -132,6 +228,24 @@ export declare type UpdateRuleRequest = Message<"rms.alerts.v1.UpdateRuleRequest
  * Use `create(UpdateRuleRequestSchema)` to create a new message.
  */
 export declare const UpdateRuleRequestSchema: GenMessage<UpdateRuleRequest>;
+
+/**
+ * Wrapper that distinguishes an empty list from an unset one.
+ *
+ * @generated from message rms.alerts.v1.ChannelIds
+ */
+export declare type ChannelIds = Message<"rms.alerts.v1.ChannelIds"> & {
+  /**
+   * @generated from field: repeated string ids = 1;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message rms.alerts.v1.ChannelIds.
+ * Use `create(ChannelIdsSchema)` to create a new message.
+ */
+export declare const ChannelIdsSchema: GenMessage<ChannelIds>;
 
 /**
  * @generated from message rms.alerts.v1.UpdateRuleResponse
@@ -167,6 +281,13 @@ export declare type TestRuleRequest = Message<"rms.alerts.v1.TestRuleRequest"> &
    * @generated from field: rms.alerts.v1.AlertKind kind = 3;
    */
   kind: AlertKind;
+
+  /**
+   * Empty: repetitions are not recognized.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -193,6 +314,13 @@ export declare type TestRuleResponse = Message<"rms.alerts.v1.TestRuleResponse">
    * @generated from field: repeated rms.alerts.v1.TestEmail emails = 2;
    */
   emails: TestEmail[];
+
+  /**
+   * Whether this is the response of an earlier request with the same key.
+   *
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
 };
 
 /**
@@ -272,6 +400,20 @@ export declare type ListIncidentsRequest = Message<"rms.alerts.v1.ListIncidentsR
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * Only incidents that are no longer open.
+   *
+   * @generated from field: bool closed = 7;
+   */
+  closed: boolean;
+
+  /**
+   * ID of a webhook or key; empty: all.
+   *
+   * @generated from field: string subject_id = 8;
+   */
+  subjectId: string;
 };
 
 /**
@@ -295,6 +437,20 @@ export declare type ListIncidentsResponse = Message<"rms.alerts.v1.ListIncidents
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Empty: this is the first page.
+   *
+   * @generated from field: string previous_page_token = 3;
+   */
+  previousPageToken: string;
+
+  /**
+   * Number of this page, from 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
 };
 
 /**
@@ -302,6 +458,591 @@ export declare type ListIncidentsResponse = Message<"rms.alerts.v1.ListIncidents
  * Use `create(ListIncidentsResponseSchema)` to create a new message.
  */
 export declare const ListIncidentsResponseSchema: GenMessage<ListIncidentsResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.GetIncidentRequest
+ */
+export declare type GetIncidentRequest = Message<"rms.alerts.v1.GetIncidentRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetIncidentRequest.
+ * Use `create(GetIncidentRequestSchema)` to create a new message.
+ */
+export declare const GetIncidentRequestSchema: GenMessage<GetIncidentRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.GetIncidentResponse
+ */
+export declare type GetIncidentResponse = Message<"rms.alerts.v1.GetIncidentResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Incident incident = 1;
+   */
+  incident?: Incident | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetIncidentResponse.
+ * Use `create(GetIncidentResponseSchema)` to create a new message.
+ */
+export declare const GetIncidentResponseSchema: GenMessage<GetIncidentResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.AcknowledgeIncidentRequest
+ */
+export declare type AcknowledgeIncidentRequest = Message<"rms.alerts.v1.AcknowledgeIncidentRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: repetitions are not recognized.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.AcknowledgeIncidentRequest.
+ * Use `create(AcknowledgeIncidentRequestSchema)` to create a new message.
+ */
+export declare const AcknowledgeIncidentRequestSchema: GenMessage<AcknowledgeIncidentRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.AcknowledgeIncidentResponse
+ */
+export declare type AcknowledgeIncidentResponse = Message<"rms.alerts.v1.AcknowledgeIncidentResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Incident incident = 1;
+   */
+  incident?: Incident | undefined;
+
+  /**
+   * Whether this is the response of an earlier request with the same key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.alerts.v1.AcknowledgeIncidentResponse.
+ * Use `create(AcknowledgeIncidentResponseSchema)` to create a new message.
+ */
+export declare const AcknowledgeIncidentResponseSchema: GenMessage<AcknowledgeIncidentResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.MuteIncidentRequest
+ */
+export declare type MuteIncidentRequest = Message<"rms.alerts.v1.MuteIncidentRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * At most 30 days from now. Unset: the incident is no longer muted.
+   *
+   * @generated from field: google.protobuf.Timestamp until_time = 4;
+   */
+  untilTime?: Timestamp | undefined;
+
+  /**
+   * Empty: repetitions are not recognized.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.MuteIncidentRequest.
+ * Use `create(MuteIncidentRequestSchema)` to create a new message.
+ */
+export declare const MuteIncidentRequestSchema: GenMessage<MuteIncidentRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.MuteIncidentResponse
+ */
+export declare type MuteIncidentResponse = Message<"rms.alerts.v1.MuteIncidentResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Incident incident = 1;
+   */
+  incident?: Incident | undefined;
+
+  /**
+   * Whether this is the response of an earlier request with the same key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.alerts.v1.MuteIncidentResponse.
+ * Use `create(MuteIncidentResponseSchema)` to create a new message.
+ */
+export declare const MuteIncidentResponseSchema: GenMessage<MuteIncidentResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.ListChannelsRequest
+ */
+export declare type ListChannelsRequest = Message<"rms.alerts.v1.ListChannelsRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * From a previous response; empty: the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.ListChannelsRequest.
+ * Use `create(ListChannelsRequestSchema)` to create a new message.
+ */
+export declare const ListChannelsRequestSchema: GenMessage<ListChannelsRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.ListChannelsResponse
+ */
+export declare type ListChannelsResponse = Message<"rms.alerts.v1.ListChannelsResponse"> & {
+  /**
+   * @generated from field: repeated rms.alerts.v1.Channel channels = 1;
+   */
+  channels: Channel[];
+
+  /**
+   * Empty: this is the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Empty: this is the first page.
+   *
+   * @generated from field: string previous_page_token = 3;
+   */
+  previousPageToken: string;
+
+  /**
+   * Number of this page, from 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * Number of all channels.
+   *
+   * @generated from field: int64 total_size = 5;
+   */
+  totalSize: bigint;
+};
+
+/**
+ * Describes the message rms.alerts.v1.ListChannelsResponse.
+ * Use `create(ListChannelsResponseSchema)` to create a new message.
+ */
+export declare const ListChannelsResponseSchema: GenMessage<ListChannelsResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.GetChannelRequest
+ */
+export declare type GetChannelRequest = Message<"rms.alerts.v1.GetChannelRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetChannelRequest.
+ * Use `create(GetChannelRequestSchema)` to create a new message.
+ */
+export declare const GetChannelRequestSchema: GenMessage<GetChannelRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.GetChannelResponse
+ */
+export declare type GetChannelResponse = Message<"rms.alerts.v1.GetChannelResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Channel channel = 1;
+   */
+  channel?: Channel | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetChannelResponse.
+ * Use `create(GetChannelResponseSchema)` to create a new message.
+ */
+export declare const GetChannelResponseSchema: GenMessage<GetChannelResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.CreateChannelRequest
+ */
+export declare type CreateChannelRequest = Message<"rms.alerts.v1.CreateChannelRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: rms.alerts.v1.ChannelType type = 3;
+   */
+  type: ChannelType;
+
+  /**
+   * 1 to 100 characters.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * EMAIL only.
+   *
+   * @generated from field: repeated string addresses = 5;
+   */
+  addresses: string[];
+
+  /**
+   * SLACK and WEBHOOK only.
+   *
+   * @generated from field: string url = 6;
+   */
+  url: string;
+
+  /**
+   * PAGERDUTY only: the integration key of a service.
+   *
+   * @generated from field: string routing_key = 7;
+   */
+  routingKey: string;
+
+  /**
+   * Empty: repetitions are not recognized.
+   *
+   * @generated from field: string idempotency_key = 8;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.CreateChannelRequest.
+ * Use `create(CreateChannelRequestSchema)` to create a new message.
+ */
+export declare const CreateChannelRequestSchema: GenMessage<CreateChannelRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.CreateChannelResponse
+ */
+export declare type CreateChannelResponse = Message<"rms.alerts.v1.CreateChannelResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Channel channel = 1;
+   */
+  channel?: Channel | undefined;
+
+  /**
+   * WEBHOOK: the secret of the signatures, shown once. Empty in a stored response to another caller.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * Whether this is the response of an earlier request with the same key.
+   *
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+
+  /**
+   * Actor that may see the secret.
+   *
+   * @generated from field: string created_by = 4;
+   */
+  createdBy: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.CreateChannelResponse.
+ * Use `create(CreateChannelResponseSchema)` to create a new message.
+ */
+export declare const CreateChannelResponseSchema: GenMessage<CreateChannelResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.UpdateChannelRequest
+ */
+export declare type UpdateChannelRequest = Message<"rms.alerts.v1.UpdateChannelRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * @generated from field: optional string name = 4;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: rms.alerts.v1.Addresses addresses = 5;
+   */
+  addresses?: Addresses | undefined;
+
+  /**
+   * @generated from field: optional string url = 6;
+   */
+  url?: string | undefined;
+
+  /**
+   * @generated from field: optional string routing_key = 7;
+   */
+  routingKey?: string | undefined;
+
+  /**
+   * Versions, one of which the channel must have. Empty: any.
+   *
+   * @generated from field: repeated int64 expected_versions = 8;
+   */
+  expectedVersions: bigint[];
+};
+
+/**
+ * Describes the message rms.alerts.v1.UpdateChannelRequest.
+ * Use `create(UpdateChannelRequestSchema)` to create a new message.
+ */
+export declare const UpdateChannelRequestSchema: GenMessage<UpdateChannelRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.UpdateChannelResponse
+ */
+export declare type UpdateChannelResponse = Message<"rms.alerts.v1.UpdateChannelResponse"> & {
+  /**
+   * @generated from field: rms.alerts.v1.Channel channel = 1;
+   */
+  channel?: Channel | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.UpdateChannelResponse.
+ * Use `create(UpdateChannelResponseSchema)` to create a new message.
+ */
+export declare const UpdateChannelResponseSchema: GenMessage<UpdateChannelResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.DeleteChannelRequest
+ */
+export declare type DeleteChannelRequest = Message<"rms.alerts.v1.DeleteChannelRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Versions, one of which the channel must have. Empty: any.
+   *
+   * @generated from field: repeated int64 expected_versions = 4;
+   */
+  expectedVersions: bigint[];
+};
+
+/**
+ * Describes the message rms.alerts.v1.DeleteChannelRequest.
+ * Use `create(DeleteChannelRequestSchema)` to create a new message.
+ */
+export declare const DeleteChannelRequestSchema: GenMessage<DeleteChannelRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.DeleteChannelResponse
+ */
+export declare type DeleteChannelResponse = Message<"rms.alerts.v1.DeleteChannelResponse"> & {
+};
+
+/**
+ * Describes the message rms.alerts.v1.DeleteChannelResponse.
+ * Use `create(DeleteChannelResponseSchema)` to create a new message.
+ */
+export declare const DeleteChannelResponseSchema: GenMessage<DeleteChannelResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.TestChannelRequest
+ */
+export declare type TestChannelRequest = Message<"rms.alerts.v1.TestChannelRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: repetitions are not recognized.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.TestChannelRequest.
+ * Use `create(TestChannelRequestSchema)` to create a new message.
+ */
+export declare const TestChannelRequestSchema: GenMessage<TestChannelRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.TestChannelResponse
+ */
+export declare type TestChannelResponse = Message<"rms.alerts.v1.TestChannelResponse"> & {
+  /**
+   * Whether the receiver accepted the message; EMAIL: whether every email was sent.
+   *
+   * @generated from field: bool delivered = 1;
+   */
+  delivered: boolean;
+
+  /**
+   * Status of the response; 0: none, or EMAIL.
+   *
+   * @generated from field: int32 status_code = 2;
+   */
+  statusCode: number;
+
+  /**
+   * Error class and text; empty if delivered.
+   *
+   * @generated from field: string error = 3;
+   */
+  error: string;
+
+  /**
+   * Start of the body of the response.
+   *
+   * @generated from field: string response_body = 4;
+   */
+  responseBody: string;
+
+  /**
+   * @generated from field: int32 duration_ms = 5;
+   */
+  durationMs: number;
+
+  /**
+   * EMAIL: the state of each email.
+   *
+   * @generated from field: repeated rms.alerts.v1.TestEmail emails = 6;
+   */
+  emails: TestEmail[];
+
+  /**
+   * Whether this is the response of an earlier request with the same key.
+   *
+   * @generated from field: bool replayed = 7;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.alerts.v1.TestChannelResponse.
+ * Use `create(TestChannelResponseSchema)` to create a new message.
+ */
+export declare const TestChannelResponseSchema: GenMessage<TestChannelResponse>;
 
 /**
  * @generated from message rms.alerts.v1.DescribeUnsubscribeRequest
@@ -585,6 +1326,14 @@ export declare const AlertsService: GenService<{
     output: typeof ListRulesResponseSchema;
   },
   /**
+   * @generated from rpc rms.alerts.v1.AlertsService.GetRule
+   */
+  getRule: {
+    methodKind: "unary";
+    input: typeof GetRuleRequestSchema;
+    output: typeof GetRuleResponseSchema;
+  },
+  /**
    * Changes the fields that are set. Emails a confirmation link to each added recipient who is not a member of the
    * workspace, at most once a day.
    *
@@ -614,6 +1363,90 @@ export declare const AlertsService: GenService<{
     methodKind: "unary";
     input: typeof ListIncidentsRequestSchema;
     output: typeof ListIncidentsResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.alerts.v1.AlertsService.GetIncident
+   */
+  getIncident: {
+    methodKind: "unary";
+    input: typeof GetIncidentRequestSchema;
+    output: typeof GetIncidentResponseSchema;
+  },
+  /**
+   * Ends the reminders about an open incident, and acknowledges it in PagerDuty. Throws conflict if it is closed.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.AcknowledgeIncident
+   */
+  acknowledgeIncident: {
+    methodKind: "unary";
+    input: typeof AcknowledgeIncidentRequestSchema;
+    output: typeof AcknowledgeIncidentResponseSchema;
+  },
+  /**
+   * Suppresses messages about an open incident, also about its recovery. PagerDuty still resolves it.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.MuteIncident
+   */
+  muteIncident: {
+    methodKind: "unary";
+    input: typeof MuteIncidentRequestSchema;
+    output: typeof MuteIncidentResponseSchema;
+  },
+  /**
+   * Oldest first.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.ListChannels
+   */
+  listChannels: {
+    methodKind: "unary";
+    input: typeof ListChannelsRequestSchema;
+    output: typeof ListChannelsResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.alerts.v1.AlertsService.GetChannel
+   */
+  getChannel: {
+    methodKind: "unary";
+    input: typeof GetChannelRequestSchema;
+    output: typeof GetChannelResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.alerts.v1.AlertsService.CreateChannel
+   */
+  createChannel: {
+    methodKind: "unary";
+    input: typeof CreateChannelRequestSchema;
+    output: typeof CreateChannelResponseSchema;
+  },
+  /**
+   * Changes the fields that are set.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.UpdateChannel
+   */
+  updateChannel: {
+    methodKind: "unary";
+    input: typeof UpdateChannelRequestSchema;
+    output: typeof UpdateChannelResponseSchema;
+  },
+  /**
+   * Also removes the channel from its rules, and drops its queued messages.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.DeleteChannel
+   */
+  deleteChannel: {
+    methodKind: "unary";
+    input: typeof DeleteChannelRequestSchema;
+    output: typeof DeleteChannelResponseSchema;
+  },
+  /**
+   * Sends a test message. Limited per workspace.
+   *
+   * @generated from rpc rms.alerts.v1.AlertsService.TestChannel
+   */
+  testChannel: {
+    methodKind: "unary";
+    input: typeof TestChannelRequestSchema;
+    output: typeof TestChannelResponseSchema;
   },
   /**
    * Returns the subject of an unsubscribe link. Changes nothing, because email scanners follow links.

@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rms_alerts_v1_alert } from "./alert_pb.js";
 import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
 
@@ -11,7 +11,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/alerts/v1/alerts_service.proto.
  */
 export const file_rms_alerts_v1_alerts_service = /*@__PURE__*/
-  fileDesc("CiJybXMvYWxlcnRzL3YxL2FsZXJ0c19zZXJ2aWNlLnByb3RvEg1ybXMuYWxlcnRzLnYxIlkKEExpc3RSdWxlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudCI3ChFMaXN0UnVsZXNSZXNwb25zZRIiCgVydWxlcxgBIAMoCzITLnJtcy5hbGVydHMudjEuUnVsZSIeCglBZGRyZXNzZXMSEQoJYWRkcmVzc2VzGAEgAygJIpsDChFVcGRhdGVSdWxlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EiYKBGtpbmQYAyABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIUCgdlbmFibGVkGAQgASgISACIAQESFgoJdGhyZXNob2xkGAUgASgBSAGIAQESKQoGd2luZG93GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKB21pbmltdW0YByABKANIAogBARIsCgpyZWNpcGllbnRzGAggASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXMSFgoJdG9fb3duZXJzGAkgASgISAOIAQESLgoMdW5zdWJzY3JpYmVkGAogASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXNCCgoIX2VuYWJsZWRCDAoKX3RocmVzaG9sZEIKCghfbWluaW11bUIMCgpfdG9fb3duZXJzIjcKElVwZGF0ZVJ1bGVSZXNwb25zZRIhCgRydWxlGAEgASgLMhMucm1zLmFsZXJ0cy52MS5SdWxlIoABCg9UZXN0UnVsZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRraW5kGAMgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQiTwoQVGVzdFJ1bGVSZXNwb25zZRIRCglhZGRyZXNzZXMYASADKAkSKAoGZW1haWxzGAIgAygLMhgucm1zLmFsZXJ0cy52MS5UZXN0RW1haWwiWQoJVGVzdEVtYWlsEg8KB2FkZHJlc3MYASABKAkSLAoFc3RhdGUYAiABKA4yHS5ybXMuYWxlcnRzLnYxLlRlc3RFbWFpbFN0YXRlEg0KBXJlcGx5GAMgASgJItkBChRMaXN0SW5jaWRlbnRzUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EisKBXN0YXRlGAMgASgOMhwucm1zLmFsZXJ0cy52MS5JbmNpZGVudFN0YXRlEiYKBGtpbmQYBCABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCSJcChVMaXN0SW5jaWRlbnRzUmVzcG9uc2USKgoJaW5jaWRlbnRzGAEgAygLMhcucm1zLmFsZXJ0cy52MS5JbmNpZGVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKwoaRGVzY3JpYmVVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiswEKG0Rlc2NyaWJlVW5zdWJzY3JpYmVSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIvCgtlbnZpcm9ubWVudBgDIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSJgoEa2luZBgEIAEoDjIYLnJtcy5hbGVydHMudjEuQWxlcnRLaW5kEhQKDHVuc3Vic2NyaWJlZBgFIAEoCCIjChJVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTVW5zdWJzY3JpYmVSZXNwb25zZSIjChJSZXN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTUmVzdWJzY3JpYmVSZXNwb25zZSIpChhEZXNjcmliZVJlY2lwaWVudFJlcXVlc3QSDQoFdG9rZW4YASABKAkiVwoZRGVzY3JpYmVSZWNpcGllbnRSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhYKDndvcmtzcGFjZV9uYW1lGAIgASgJEhEKCWNvbmZpcm1lZBgDIAEoCCIoChdDb25maXJtUmVjaXBpZW50UmVxdWVzdBINCgV0b2tlbhgBIAEoCSIaChhDb25maXJtUmVjaXBpZW50UmVzcG9uc2UiLQoVR2V0RW1haWxTdGF0dXNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJPChZHZXRFbWFpbFN0YXR1c1Jlc3BvbnNlEhAKCGhhc19zbXRwGAEgASgIEg8KB3dhaXRpbmcYAiABKAUSEgoKbGFzdF9lcnJvchgDIAEoCSqHAQoOVGVzdEVtYWlsU3RhdGUSIAocVEVTVF9FTUFJTF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1RFU1RfRU1BSUxfU1RBVEVfUVVFVUVEEAESGQoVVEVTVF9FTUFJTF9TVEFURV9TRU5UEAISGwoXVEVTVF9FTUFJTF9TVEFURV9GQUlMRUQQAzKhBwoNQWxlcnRzU2VydmljZRJOCglMaXN0UnVsZXMSHy5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1JlcXVlc3QaIC5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1Jlc3BvbnNlElEKClVwZGF0ZVJ1bGUSIC5ybXMuYWxlcnRzLnYxLlVwZGF0ZVJ1bGVSZXF1ZXN0GiEucm1zLmFsZXJ0cy52MS5VcGRhdGVSdWxlUmVzcG9uc2USSwoIVGVzdFJ1bGUSHi5ybXMuYWxlcnRzLnYxLlRlc3RSdWxlUmVxdWVzdBofLnJtcy5hbGVydHMudjEuVGVzdFJ1bGVSZXNwb25zZRJaCg1MaXN0SW5jaWRlbnRzEiMucm1zLmFsZXJ0cy52MS5MaXN0SW5jaWRlbnRzUmVxdWVzdBokLnJtcy5hbGVydHMudjEuTGlzdEluY2lkZW50c1Jlc3BvbnNlEmwKE0Rlc2NyaWJlVW5zdWJzY3JpYmUSKS5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlVW5zdWJzY3JpYmVSZXF1ZXN0Gioucm1zLmFsZXJ0cy52MS5EZXNjcmliZVVuc3Vic2NyaWJlUmVzcG9uc2USVAoLVW5zdWJzY3JpYmUSIS5ybXMuYWxlcnRzLnYxLlVuc3Vic2NyaWJlUmVxdWVzdBoiLnJtcy5hbGVydHMudjEuVW5zdWJzY3JpYmVSZXNwb25zZRJUCgtSZXN1YnNjcmliZRIhLnJtcy5hbGVydHMudjEuUmVzdWJzY3JpYmVSZXF1ZXN0GiIucm1zLmFsZXJ0cy52MS5SZXN1YnNjcmliZVJlc3BvbnNlEmYKEURlc2NyaWJlUmVjaXBpZW50Eicucm1zLmFsZXJ0cy52MS5EZXNjcmliZVJlY2lwaWVudFJlcXVlc3QaKC5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlUmVjaXBpZW50UmVzcG9uc2USYwoQQ29uZmlybVJlY2lwaWVudBImLnJtcy5hbGVydHMudjEuQ29uZmlybVJlY2lwaWVudFJlcXVlc3QaJy5ybXMuYWxlcnRzLnYxLkNvbmZpcm1SZWNpcGllbnRSZXNwb25zZRJdCg5HZXRFbWFpbFN0YXR1cxIkLnJtcy5hbGVydHMudjEuR2V0RW1haWxTdGF0dXNSZXF1ZXN0GiUucm1zLmFsZXJ0cy52MS5HZXRFbWFpbFN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_rms_alerts_v1_alert, file_rms_common_v1_common]);
+  fileDesc("CiJybXMvYWxlcnRzL3YxL2FsZXJ0c19zZXJ2aWNlLnByb3RvEg1ybXMuYWxlcnRzLnYxIoABChBMaXN0UnVsZXNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkijwEKEUxpc3RSdWxlc1Jlc3BvbnNlEiIKBXJ1bGVzGAEgAygLMhMucm1zLmFsZXJ0cy52MS5SdWxlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJEgwKBHBhZ2UYBCABKAUSEgoKdG90YWxfc2l6ZRgFIAEoAyJ/Cg5HZXRSdWxlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EiYKBGtpbmQYAyABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZCI0Cg9HZXRSdWxlUmVzcG9uc2USIQoEcnVsZRgBIAEoCzITLnJtcy5hbGVydHMudjEuUnVsZSIeCglBZGRyZXNzZXMSEQoJYWRkcmVzc2VzGAEgAygJIuMDChFVcGRhdGVSdWxlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EiYKBGtpbmQYAyABKA4yGC5ybXMuYWxlcnRzLnYxLkFsZXJ0S2luZBIUCgdlbmFibGVkGAQgASgISACIAQESFgoJdGhyZXNob2xkGAUgASgBSAGIAQESKQoGd2luZG93GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKB21pbmltdW0YByABKANIAogBARIsCgpyZWNpcGllbnRzGAggASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXMSFgoJdG9fb3duZXJzGAkgASgISAOIAQESLgoMdW5zdWJzY3JpYmVkGAogASgLMhgucm1zLmFsZXJ0cy52MS5BZGRyZXNzZXMSGQoRZXhwZWN0ZWRfdmVyc2lvbnMYCyADKAMSKwoIY2hhbm5lbHMYDCABKAsyGS5ybXMuYWxlcnRzLnYxLkNoYW5uZWxJZHNCCgoIX2VuYWJsZWRCDAoKX3RocmVzaG9sZEIKCghfbWluaW11bUIMCgpfdG9fb3duZXJzIhkKCkNoYW5uZWxJZHMSCwoDaWRzGAEgAygJIjcKElVwZGF0ZVJ1bGVSZXNwb25zZRIhCgRydWxlGAEgASgLMhMucm1zLmFsZXJ0cy52MS5SdWxlIpkBCg9UZXN0UnVsZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRraW5kGAMgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJImEKEFRlc3RSdWxlUmVzcG9uc2USEQoJYWRkcmVzc2VzGAEgAygJEigKBmVtYWlscxgCIAMoCzIYLnJtcy5hbGVydHMudjEuVGVzdEVtYWlsEhAKCHJlcGxheWVkGAMgASgIIlkKCVRlc3RFbWFpbBIPCgdhZGRyZXNzGAEgASgJEiwKBXN0YXRlGAIgASgOMh0ucm1zLmFsZXJ0cy52MS5UZXN0RW1haWxTdGF0ZRINCgVyZXBseRgDIAEoCSL9AQoUTGlzdEluY2lkZW50c1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIrCgVzdGF0ZRgDIAEoDjIcLnJtcy5hbGVydHMudjEuSW5jaWRlbnRTdGF0ZRImCgRraW5kGAQgASgOMhgucm1zLmFsZXJ0cy52MS5BbGVydEtpbmQSEQoJcGFnZV9zaXplGAUgASgFEhIKCnBhZ2VfdG9rZW4YBiABKAkSDgoGY2xvc2VkGAcgASgIEhIKCnN1YmplY3RfaWQYCCABKAkihwEKFUxpc3RJbmNpZGVudHNSZXNwb25zZRIqCglpbmNpZGVudHMYASADKAsyFy5ybXMuYWxlcnRzLnYxLkluY2lkZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJEgwKBHBhZ2UYBCABKAUiZwoSR2V0SW5jaWRlbnRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSCgoCaWQYAyABKAkiQAoTR2V0SW5jaWRlbnRSZXNwb25zZRIpCghpbmNpZGVudBgBIAEoCzIXLnJtcy5hbGVydHMudjEuSW5jaWRlbnQiiAEKGkFja25vd2xlZGdlSW5jaWRlbnRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSCgoCaWQYAyABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJIloKG0Fja25vd2xlZGdlSW5jaWRlbnRSZXNwb25zZRIpCghpbmNpZGVudBgBIAEoCzIXLnJtcy5hbGVydHMudjEuSW5jaWRlbnQSEAoIcmVwbGF5ZWQYAiABKAgisQEKE011dGVJbmNpZGVudFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIKCgJpZBgDIAEoCRIuCgp1bnRpbF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiUwoUTXV0ZUluY2lkZW50UmVzcG9uc2USKQoIaW5jaWRlbnQYASABKAsyFy5ybXMuYWxlcnRzLnYxLkluY2lkZW50EhAKCHJlcGxheWVkGAIgASgIIoMBChNMaXN0Q2hhbm5lbHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkimAEKFExpc3RDaGFubmVsc1Jlc3BvbnNlEigKCGNoYW5uZWxzGAEgAygLMhYucm1zLmFsZXJ0cy52MS5DaGFubmVsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJEgwKBHBhZ2UYBCABKAUSEgoKdG90YWxfc2l6ZRgFIAEoAyJmChFHZXRDaGFubmVsUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EgoKAmlkGAMgASgJIj0KEkdldENoYW5uZWxSZXNwb25zZRInCgdjaGFubmVsGAEgASgLMhYucm1zLmFsZXJ0cy52MS5DaGFubmVsIuMBChRDcmVhdGVDaGFubmVsUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EigKBHR5cGUYAyABKA4yGi5ybXMuYWxlcnRzLnYxLkNoYW5uZWxUeXBlEgwKBG5hbWUYBCABKAkSEQoJYWRkcmVzc2VzGAUgAygJEgsKA3VybBgGIAEoCRITCgtyb3V0aW5nX2tleRgHIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCCABKAkidgoVQ3JlYXRlQ2hhbm5lbFJlc3BvbnNlEicKB2NoYW5uZWwYASABKAsyFi5ybXMuYWxlcnRzLnYxLkNoYW5uZWwSDgoGc2VjcmV0GAIgASgJEhAKCHJlcGxheWVkGAMgASgIEhIKCmNyZWF0ZWRfYnkYBCABKAkikQIKFFVwZGF0ZUNoYW5uZWxSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSCgoCaWQYAyABKAkSEQoEbmFtZRgEIAEoCUgAiAEBEisKCWFkZHJlc3NlcxgFIAEoCzIYLnJtcy5hbGVydHMudjEuQWRkcmVzc2VzEhAKA3VybBgGIAEoCUgBiAEBEhgKC3JvdXRpbmdfa2V5GAcgASgJSAKIAQESGQoRZXhwZWN0ZWRfdmVyc2lvbnMYCCADKANCBwoFX25hbWVCBgoEX3VybEIOCgxfcm91dGluZ19rZXkiQAoVVXBkYXRlQ2hhbm5lbFJlc3BvbnNlEicKB2NoYW5uZWwYASABKAsyFi5ybXMuYWxlcnRzLnYxLkNoYW5uZWwihAEKFERlbGV0ZUNoYW5uZWxSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSCgoCaWQYAyABKAkSGQoRZXhwZWN0ZWRfdmVyc2lvbnMYBCADKAMiFwoVRGVsZXRlQ2hhbm5lbFJlc3BvbnNlIoABChJUZXN0Q2hhbm5lbFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIKCgJpZBgDIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkitAEKE1Rlc3RDaGFubmVsUmVzcG9uc2USEQoJZGVsaXZlcmVkGAEgASgIEhMKC3N0YXR1c19jb2RlGAIgASgFEg0KBWVycm9yGAMgASgJEhUKDXJlc3BvbnNlX2JvZHkYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSKAoGZW1haWxzGAYgAygLMhgucm1zLmFsZXJ0cy52MS5UZXN0RW1haWwSEAoIcmVwbGF5ZWQYByABKAgiKwoaRGVzY3JpYmVVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiswEKG0Rlc2NyaWJlVW5zdWJzY3JpYmVSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIvCgtlbnZpcm9ubWVudBgDIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSJgoEa2luZBgEIAEoDjIYLnJtcy5hbGVydHMudjEuQWxlcnRLaW5kEhQKDHVuc3Vic2NyaWJlZBgFIAEoCCIjChJVbnN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTVW5zdWJzY3JpYmVSZXNwb25zZSIjChJSZXN1YnNjcmliZVJlcXVlc3QSDQoFdG9rZW4YASABKAkiFQoTUmVzdWJzY3JpYmVSZXNwb25zZSIpChhEZXNjcmliZVJlY2lwaWVudFJlcXVlc3QSDQoFdG9rZW4YASABKAkiVwoZRGVzY3JpYmVSZWNpcGllbnRSZXNwb25zZRIPCgdhZGRyZXNzGAEgASgJEhYKDndvcmtzcGFjZV9uYW1lGAIgASgJEhEKCWNvbmZpcm1lZBgDIAEoCCIoChdDb25maXJtUmVjaXBpZW50UmVxdWVzdBINCgV0b2tlbhgBIAEoCSIaChhDb25maXJtUmVjaXBpZW50UmVzcG9uc2UiLQoVR2V0RW1haWxTdGF0dXNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJPChZHZXRFbWFpbFN0YXR1c1Jlc3BvbnNlEhAKCGhhc19zbXRwGAEgASgIEg8KB3dhaXRpbmcYAiABKAUSEgoKbGFzdF9lcnJvchgDIAEoCSqHAQoOVGVzdEVtYWlsU3RhdGUSIAocVEVTVF9FTUFJTF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1RFU1RfRU1BSUxfU1RBVEVfUVVFVUVEEAESGQoVVEVTVF9FTUFJTF9TVEFURV9TRU5UEAISGwoXVEVTVF9FTUFJTF9TVEFURV9GQUlMRUQQAzKeDgoNQWxlcnRzU2VydmljZRJOCglMaXN0UnVsZXMSHy5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1JlcXVlc3QaIC5ybXMuYWxlcnRzLnYxLkxpc3RSdWxlc1Jlc3BvbnNlEkgKB0dldFJ1bGUSHS5ybXMuYWxlcnRzLnYxLkdldFJ1bGVSZXF1ZXN0Gh4ucm1zLmFsZXJ0cy52MS5HZXRSdWxlUmVzcG9uc2USUQoKVXBkYXRlUnVsZRIgLnJtcy5hbGVydHMudjEuVXBkYXRlUnVsZVJlcXVlc3QaIS5ybXMuYWxlcnRzLnYxLlVwZGF0ZVJ1bGVSZXNwb25zZRJLCghUZXN0UnVsZRIeLnJtcy5hbGVydHMudjEuVGVzdFJ1bGVSZXF1ZXN0Gh8ucm1zLmFsZXJ0cy52MS5UZXN0UnVsZVJlc3BvbnNlEloKDUxpc3RJbmNpZGVudHMSIy5ybXMuYWxlcnRzLnYxLkxpc3RJbmNpZGVudHNSZXF1ZXN0GiQucm1zLmFsZXJ0cy52MS5MaXN0SW5jaWRlbnRzUmVzcG9uc2USVAoLR2V0SW5jaWRlbnQSIS5ybXMuYWxlcnRzLnYxLkdldEluY2lkZW50UmVxdWVzdBoiLnJtcy5hbGVydHMudjEuR2V0SW5jaWRlbnRSZXNwb25zZRJsChNBY2tub3dsZWRnZUluY2lkZW50Eikucm1zLmFsZXJ0cy52MS5BY2tub3dsZWRnZUluY2lkZW50UmVxdWVzdBoqLnJtcy5hbGVydHMudjEuQWNrbm93bGVkZ2VJbmNpZGVudFJlc3BvbnNlElcKDE11dGVJbmNpZGVudBIiLnJtcy5hbGVydHMudjEuTXV0ZUluY2lkZW50UmVxdWVzdBojLnJtcy5hbGVydHMudjEuTXV0ZUluY2lkZW50UmVzcG9uc2USVwoMTGlzdENoYW5uZWxzEiIucm1zLmFsZXJ0cy52MS5MaXN0Q2hhbm5lbHNSZXF1ZXN0GiMucm1zLmFsZXJ0cy52MS5MaXN0Q2hhbm5lbHNSZXNwb25zZRJRCgpHZXRDaGFubmVsEiAucm1zLmFsZXJ0cy52MS5HZXRDaGFubmVsUmVxdWVzdBohLnJtcy5hbGVydHMudjEuR2V0Q2hhbm5lbFJlc3BvbnNlEloKDUNyZWF0ZUNoYW5uZWwSIy5ybXMuYWxlcnRzLnYxLkNyZWF0ZUNoYW5uZWxSZXF1ZXN0GiQucm1zLmFsZXJ0cy52MS5DcmVhdGVDaGFubmVsUmVzcG9uc2USWgoNVXBkYXRlQ2hhbm5lbBIjLnJtcy5hbGVydHMudjEuVXBkYXRlQ2hhbm5lbFJlcXVlc3QaJC5ybXMuYWxlcnRzLnYxLlVwZGF0ZUNoYW5uZWxSZXNwb25zZRJaCg1EZWxldGVDaGFubmVsEiMucm1zLmFsZXJ0cy52MS5EZWxldGVDaGFubmVsUmVxdWVzdBokLnJtcy5hbGVydHMudjEuRGVsZXRlQ2hhbm5lbFJlc3BvbnNlElQKC1Rlc3RDaGFubmVsEiEucm1zLmFsZXJ0cy52MS5UZXN0Q2hhbm5lbFJlcXVlc3QaIi5ybXMuYWxlcnRzLnYxLlRlc3RDaGFubmVsUmVzcG9uc2USbAoTRGVzY3JpYmVVbnN1YnNjcmliZRIpLnJtcy5hbGVydHMudjEuRGVzY3JpYmVVbnN1YnNjcmliZVJlcXVlc3QaKi5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlVW5zdWJzY3JpYmVSZXNwb25zZRJUCgtVbnN1YnNjcmliZRIhLnJtcy5hbGVydHMudjEuVW5zdWJzY3JpYmVSZXF1ZXN0GiIucm1zLmFsZXJ0cy52MS5VbnN1YnNjcmliZVJlc3BvbnNlElQKC1Jlc3Vic2NyaWJlEiEucm1zLmFsZXJ0cy52MS5SZXN1YnNjcmliZVJlcXVlc3QaIi5ybXMuYWxlcnRzLnYxLlJlc3Vic2NyaWJlUmVzcG9uc2USZgoRRGVzY3JpYmVSZWNpcGllbnQSJy5ybXMuYWxlcnRzLnYxLkRlc2NyaWJlUmVjaXBpZW50UmVxdWVzdBooLnJtcy5hbGVydHMudjEuRGVzY3JpYmVSZWNpcGllbnRSZXNwb25zZRJjChBDb25maXJtUmVjaXBpZW50EiYucm1zLmFsZXJ0cy52MS5Db25maXJtUmVjaXBpZW50UmVxdWVzdBonLnJtcy5hbGVydHMudjEuQ29uZmlybVJlY2lwaWVudFJlc3BvbnNlEl0KDkdldEVtYWlsU3RhdHVzEiQucm1zLmFsZXJ0cy52MS5HZXRFbWFpbFN0YXR1c1JlcXVlc3QaJS5ybXMuYWxlcnRzLnYxLkdldEVtYWlsU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_rms_alerts_v1_alert, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.alerts.v1.ListRulesRequest.
@@ -28,144 +28,291 @@ export const ListRulesResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_alerts_v1_alerts_service, 1);
 
 /**
+ * Describes the message rms.alerts.v1.GetRuleRequest.
+ * Use `create(GetRuleRequestSchema)` to create a new message.
+ */
+export const GetRuleRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 2);
+
+/**
+ * Describes the message rms.alerts.v1.GetRuleResponse.
+ * Use `create(GetRuleResponseSchema)` to create a new message.
+ */
+export const GetRuleResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 3);
+
+/**
  * Describes the message rms.alerts.v1.Addresses.
  * Use `create(AddressesSchema)` to create a new message.
  */
 export const AddressesSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 2);
+  messageDesc(file_rms_alerts_v1_alerts_service, 4);
 
 /**
  * Describes the message rms.alerts.v1.UpdateRuleRequest.
  * Use `create(UpdateRuleRequestSchema)` to create a new message.
  */
 export const UpdateRuleRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 3);
+  messageDesc(file_rms_alerts_v1_alerts_service, 5);
+
+/**
+ * Describes the message rms.alerts.v1.ChannelIds.
+ * Use `create(ChannelIdsSchema)` to create a new message.
+ */
+export const ChannelIdsSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 6);
 
 /**
  * Describes the message rms.alerts.v1.UpdateRuleResponse.
  * Use `create(UpdateRuleResponseSchema)` to create a new message.
  */
 export const UpdateRuleResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 4);
+  messageDesc(file_rms_alerts_v1_alerts_service, 7);
 
 /**
  * Describes the message rms.alerts.v1.TestRuleRequest.
  * Use `create(TestRuleRequestSchema)` to create a new message.
  */
 export const TestRuleRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 5);
+  messageDesc(file_rms_alerts_v1_alerts_service, 8);
 
 /**
  * Describes the message rms.alerts.v1.TestRuleResponse.
  * Use `create(TestRuleResponseSchema)` to create a new message.
  */
 export const TestRuleResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 6);
+  messageDesc(file_rms_alerts_v1_alerts_service, 9);
 
 /**
  * Describes the message rms.alerts.v1.TestEmail.
  * Use `create(TestEmailSchema)` to create a new message.
  */
 export const TestEmailSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 7);
+  messageDesc(file_rms_alerts_v1_alerts_service, 10);
 
 /**
  * Describes the message rms.alerts.v1.ListIncidentsRequest.
  * Use `create(ListIncidentsRequestSchema)` to create a new message.
  */
 export const ListIncidentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 8);
+  messageDesc(file_rms_alerts_v1_alerts_service, 11);
 
 /**
  * Describes the message rms.alerts.v1.ListIncidentsResponse.
  * Use `create(ListIncidentsResponseSchema)` to create a new message.
  */
 export const ListIncidentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 9);
+  messageDesc(file_rms_alerts_v1_alerts_service, 12);
+
+/**
+ * Describes the message rms.alerts.v1.GetIncidentRequest.
+ * Use `create(GetIncidentRequestSchema)` to create a new message.
+ */
+export const GetIncidentRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 13);
+
+/**
+ * Describes the message rms.alerts.v1.GetIncidentResponse.
+ * Use `create(GetIncidentResponseSchema)` to create a new message.
+ */
+export const GetIncidentResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 14);
+
+/**
+ * Describes the message rms.alerts.v1.AcknowledgeIncidentRequest.
+ * Use `create(AcknowledgeIncidentRequestSchema)` to create a new message.
+ */
+export const AcknowledgeIncidentRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 15);
+
+/**
+ * Describes the message rms.alerts.v1.AcknowledgeIncidentResponse.
+ * Use `create(AcknowledgeIncidentResponseSchema)` to create a new message.
+ */
+export const AcknowledgeIncidentResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 16);
+
+/**
+ * Describes the message rms.alerts.v1.MuteIncidentRequest.
+ * Use `create(MuteIncidentRequestSchema)` to create a new message.
+ */
+export const MuteIncidentRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 17);
+
+/**
+ * Describes the message rms.alerts.v1.MuteIncidentResponse.
+ * Use `create(MuteIncidentResponseSchema)` to create a new message.
+ */
+export const MuteIncidentResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 18);
+
+/**
+ * Describes the message rms.alerts.v1.ListChannelsRequest.
+ * Use `create(ListChannelsRequestSchema)` to create a new message.
+ */
+export const ListChannelsRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 19);
+
+/**
+ * Describes the message rms.alerts.v1.ListChannelsResponse.
+ * Use `create(ListChannelsResponseSchema)` to create a new message.
+ */
+export const ListChannelsResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 20);
+
+/**
+ * Describes the message rms.alerts.v1.GetChannelRequest.
+ * Use `create(GetChannelRequestSchema)` to create a new message.
+ */
+export const GetChannelRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 21);
+
+/**
+ * Describes the message rms.alerts.v1.GetChannelResponse.
+ * Use `create(GetChannelResponseSchema)` to create a new message.
+ */
+export const GetChannelResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 22);
+
+/**
+ * Describes the message rms.alerts.v1.CreateChannelRequest.
+ * Use `create(CreateChannelRequestSchema)` to create a new message.
+ */
+export const CreateChannelRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 23);
+
+/**
+ * Describes the message rms.alerts.v1.CreateChannelResponse.
+ * Use `create(CreateChannelResponseSchema)` to create a new message.
+ */
+export const CreateChannelResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 24);
+
+/**
+ * Describes the message rms.alerts.v1.UpdateChannelRequest.
+ * Use `create(UpdateChannelRequestSchema)` to create a new message.
+ */
+export const UpdateChannelRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 25);
+
+/**
+ * Describes the message rms.alerts.v1.UpdateChannelResponse.
+ * Use `create(UpdateChannelResponseSchema)` to create a new message.
+ */
+export const UpdateChannelResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 26);
+
+/**
+ * Describes the message rms.alerts.v1.DeleteChannelRequest.
+ * Use `create(DeleteChannelRequestSchema)` to create a new message.
+ */
+export const DeleteChannelRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 27);
+
+/**
+ * Describes the message rms.alerts.v1.DeleteChannelResponse.
+ * Use `create(DeleteChannelResponseSchema)` to create a new message.
+ */
+export const DeleteChannelResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 28);
+
+/**
+ * Describes the message rms.alerts.v1.TestChannelRequest.
+ * Use `create(TestChannelRequestSchema)` to create a new message.
+ */
+export const TestChannelRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 29);
+
+/**
+ * Describes the message rms.alerts.v1.TestChannelResponse.
+ * Use `create(TestChannelResponseSchema)` to create a new message.
+ */
+export const TestChannelResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_alerts_service, 30);
 
 /**
  * Describes the message rms.alerts.v1.DescribeUnsubscribeRequest.
  * Use `create(DescribeUnsubscribeRequestSchema)` to create a new message.
  */
 export const DescribeUnsubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 10);
+  messageDesc(file_rms_alerts_v1_alerts_service, 31);
 
 /**
  * Describes the message rms.alerts.v1.DescribeUnsubscribeResponse.
  * Use `create(DescribeUnsubscribeResponseSchema)` to create a new message.
  */
 export const DescribeUnsubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 11);
+  messageDesc(file_rms_alerts_v1_alerts_service, 32);
 
 /**
  * Describes the message rms.alerts.v1.UnsubscribeRequest.
  * Use `create(UnsubscribeRequestSchema)` to create a new message.
  */
 export const UnsubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 12);
+  messageDesc(file_rms_alerts_v1_alerts_service, 33);
 
 /**
  * Describes the message rms.alerts.v1.UnsubscribeResponse.
  * Use `create(UnsubscribeResponseSchema)` to create a new message.
  */
 export const UnsubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 13);
+  messageDesc(file_rms_alerts_v1_alerts_service, 34);
 
 /**
  * Describes the message rms.alerts.v1.ResubscribeRequest.
  * Use `create(ResubscribeRequestSchema)` to create a new message.
  */
 export const ResubscribeRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 14);
+  messageDesc(file_rms_alerts_v1_alerts_service, 35);
 
 /**
  * Describes the message rms.alerts.v1.ResubscribeResponse.
  * Use `create(ResubscribeResponseSchema)` to create a new message.
  */
 export const ResubscribeResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 15);
+  messageDesc(file_rms_alerts_v1_alerts_service, 36);
 
 /**
  * Describes the message rms.alerts.v1.DescribeRecipientRequest.
  * Use `create(DescribeRecipientRequestSchema)` to create a new message.
  */
 export const DescribeRecipientRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 16);
+  messageDesc(file_rms_alerts_v1_alerts_service, 37);
 
 /**
  * Describes the message rms.alerts.v1.DescribeRecipientResponse.
  * Use `create(DescribeRecipientResponseSchema)` to create a new message.
  */
 export const DescribeRecipientResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 17);
+  messageDesc(file_rms_alerts_v1_alerts_service, 38);
 
 /**
  * Describes the message rms.alerts.v1.ConfirmRecipientRequest.
  * Use `create(ConfirmRecipientRequestSchema)` to create a new message.
  */
 export const ConfirmRecipientRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 18);
+  messageDesc(file_rms_alerts_v1_alerts_service, 39);
 
 /**
  * Describes the message rms.alerts.v1.ConfirmRecipientResponse.
  * Use `create(ConfirmRecipientResponseSchema)` to create a new message.
  */
 export const ConfirmRecipientResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 19);
+  messageDesc(file_rms_alerts_v1_alerts_service, 40);
 
 /**
  * Describes the message rms.alerts.v1.GetEmailStatusRequest.
  * Use `create(GetEmailStatusRequestSchema)` to create a new message.
  */
 export const GetEmailStatusRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 20);
+  messageDesc(file_rms_alerts_v1_alerts_service, 41);
 
 /**
  * Describes the message rms.alerts.v1.GetEmailStatusResponse.
  * Use `create(GetEmailStatusResponseSchema)` to create a new message.
  */
 export const GetEmailStatusResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_alerts_service, 21);
+  messageDesc(file_rms_alerts_v1_alerts_service, 42);
 
 /**
  * Describes the enum rms.alerts.v1.TestEmailState.

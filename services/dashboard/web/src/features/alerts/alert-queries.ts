@@ -1,25 +1,24 @@
+import type { AlertChannel, AlertRule, Incident } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { EmailStatusDocument, IncidentDocument, RuleDocument } from '../../../../src/documents/alert.ts';
-import { useTenantQuery } from '../../api/tenant.ts';
+import type { EmailStatusDocument } from '../../../../src/routes/get-email-status.ts';
+import { type List, useTenantQuery } from '../../api/tenant.ts';
 
-export const rulesPath = '/alerts/rules';
+export const rulesPath = '/alert_rules';
 
-export interface RuleList {
-  readonly data: readonly RuleDocument[];
-}
-
-export interface IncidentList {
-  readonly data: readonly IncidentDocument[];
-  readonly next: string | null;
-}
-
-export function useRules(): UseQueryResult<RuleList> {
+export function useRules(): UseQueryResult<List<AlertRule>> {
   return useTenantQuery(rulesPath);
 }
 
+export const channelsPath = '/alert_channels';
+
+/** An environment has at most 50 channels. */
+export function useChannels(): UseQueryResult<List<AlertChannel>> {
+  return useTenantQuery(channelsPath, { search: { per_page: '100' } });
+}
+
 /** Queries a page of incidents, newest first. */
-export function useIncidents(cursor: string | undefined): UseQueryResult<IncidentList> {
-  return useTenantQuery('/alerts/incidents', { search: { cursor } });
+export function useIncidents(cursor: string | undefined): UseQueryResult<List<Incident>> {
+  return useTenantQuery('/incidents', { search: { cursor } });
 }
 
 const emailStatusEveryMs = 10_000;

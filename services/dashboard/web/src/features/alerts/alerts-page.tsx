@@ -1,8 +1,16 @@
+import type { AlertRule, AlertRuleTest, Incident } from '@rms/api';
 import { alertRules } from '@rms/base/alert-rules';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { IncidentDocument, RuleDocument, TestEmailDocument } from '../../../../src/documents/alert.ts';
-import { useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import {
+  cursorOf,
+  type List,
+  type One,
+  useMay,
+  useOptimisticTenantChange,
+  useTenant,
+  useTenantChange,
+} from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -12,7 +20,9 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { type RuleList, rulesPath, useIncidents, useRules } from './alert-queries.ts';
+import { rulesPath, useIncidents, useRules } from './alert-queries.ts';
+import { ChannelsCard } from './channels-card.tsx';
+import { HandleIncident } from './handle-incident.tsx';
 import { RuleDialog } from './rule-dialog.tsx';
 import { WaitingEmails } from './waiting-emails.tsx';
 
@@ -20,12 +30,13 @@ export function AlertsPage() {
   const { environment } = useTenant();
   const mayWrite = useMay('alerts:write');
   const { data, error } = useRules();
-  const [editing, setEditing] = useState<RuleDocument>();
-  const test = useTenantChange<TestResult>((result) => toast(testText(result)));
-  const toggle = useOptimisticTenantChange<RuleList, RuleDocument>({
+  const [editing, setEditing] = useState<AlertRule>();
+  const test = useTenantChange<One<AlertRuleTest>>(({ data }) => toast(testText(data)));
+  const toggle = useOptimisticTenantChange<List<AlertRule>, AlertRule>({
     path: rulesPath,
-    change: ({ kind, enabled }) => ({ method: 'PATCH', path: `/alerts/rules/${kind}`, body: { enabled: !enabled } }),
-    apply: ({ data: shown }, { kind, enabled }) => ({
+    change: ({ kind, enabled }) => ({ method: 'PUT', path: `${rulesPath}/${kind}`, body: { enabled: !enabled } }),
+    apply: ({ data: shown, ...page }, { kind, enabled }) => ({
+      ...page,
       data: shown.map((rule) => (rule.kind === kind ? { ...rule, enabled: !enabled } : rule)),
     }),
     failureMessage: 'The rule was not changed.',
@@ -34,7 +45,7 @@ export function AlertsPage() {
     <>
       <PageHeader
         title="Alerts"
-        lead={`Email alerts for ${environment === 'live' ? 'live' : 'the sandbox'}: one when a problem starts, one per day while it lasts, one when it ends.`}
+        lead={`Alerts for ${environment === 'live' ? 'live' : 'the sandbox'}: one when a problem starts, one per day while it lasts, one when it ends.`}
       />
       <ErrorNote error={error ?? test.error} />
       <WaitingEmails />
@@ -77,7 +88,7 @@ export function AlertsPage() {
                       <Button
                         small
                         aria-label={`Test rule: ${alertRules[rule.kind].name}`}
-                        onClick={() => test.mutate({ method: 'POST', path: `/alerts/rules/${rule.kind}/test` })}
+                        onClick={() => test.mutate({ method: 'POST', path: `${rulesPath}/${rule.kind}/test` })}
                       >
                         Test
                       </Button>
@@ -97,18 +108,14 @@ export function AlertsPage() {
           <Loading what="rules" rows={9} />
         )}
       </Card>
+      <ChannelsCard />
       <Incidents />
       {editing ? <RuleDialog of={editing} onClose={() => setEditing(undefined)} /> : null}
     </>
   );
 }
 
-interface TestResult {
-  readonly addresses: readonly string[];
-  readonly emails: readonly TestEmailDocument[];
-}
-
-function testText({ addresses, emails }: TestResult): string {
+function testText({ addresses, emails }: AlertRuleTest): string {
   if (addresses.length === 0) return 'The rule has no recipients.';
   const failed = emails.find(({ state }) => state !== 'sent');
   if (failed)
@@ -116,30 +123,33 @@ function testText({ addresses, emails }: TestResult): string {
   return `Test email ${emails.length > 0 ? 'sent to' : 'queued for'} ${addresses.join(', ')}.`;
 }
 
-function whenText({ kind, threshold, window_seconds: seconds, minimum }: RuleDocument): string {
+function whenText({ kind, threshold, window: seconds, minimum }: AlertRule): string {
   const { threshold: unit, when } = alertRules[kind];
-  const shown = Number((threshold * (unit?.times ?? 1)).toFixed(2)).toLocaleString();
+  const shown = Number(((threshold ?? 0) * (unit?.times ?? 1)).toFixed(2)).toLocaleString();
   const within = seconds === null ? '' : ` within ${durationText(seconds)}`;
-  return `${when(shown)}${within}${minimum > 0 ? `, at least ${minimum} in total` : ''}`;
+  return `${when(shown)}${within}${minimum !== null ? `, at least ${minimum} in total` : ''}`;
 }
 
-function recipientsText({ recipients, to_owners: toOwners }: RuleDocument): string {
-  const all = [...(toOwners ? ['workspace owners'] : []), ...recipients];
+function recipientsText({ recipients, to_owners: toOwners, channels }: AlertRule): string {
+  const count = channels.length;
+  const inChannels = count === 0 ? [] : [count === 1 ? '1 channel' : `${count} channels`];
+  const all = [...(toOwners ? ['workspace owners'] : []), ...recipients, ...inChannels];
   return all.length > 0 ? all.join(', ') : 'none';
 }
 
 /** Link to the subject of an incident, if it has a page. */
-function Subject({ of: { kind, subject_id: id } }: { readonly of: IncidentDocument }) {
+function Subject({ of: { type, id } }: { readonly of: Incident['subject'] }) {
   const tenant = useTenant();
   const mayKeys = useMay('keys:read');
-  if (id.startsWith('wh_')) {
+  if (id === null) return null;
+  if (type === 'webhook') {
     return (
       <Link to="/w/$workspace/$environment/webhooks/$id" params={{ ...tenant, id }} className="small">
         View webhook
       </Link>
     );
   }
-  if (kind === 'key_expiry' && mayKeys) {
+  if (type === 'api_key' && mayKeys) {
     return (
       <Link to="/w/$workspace/$environment/settings/keys/$id" params={{ ...tenant, id }} className="small">
         View key
@@ -149,7 +159,13 @@ function Subject({ of: { kind, subject_id: id } }: { readonly of: IncidentDocume
   return null;
 }
 
-const states = { open: ['bad', 'Open'], recovered: ['good', 'Recovered'], ended: ['plain', 'Ended'] } as const;
+/** Color and label of an incident: of the reason of its end, or "open". */
+const states = { open: ['bad', 'Open'], recovered: ['good', 'Recovered'], obsolete: ['plain', 'Ended'] } as const;
+
+function StateBadge({ end_reason: reason }: Incident) {
+  const [tone, label] = states[reason ?? 'open'];
+  return <Badge tone={tone}>{label}</Badge>;
+}
 
 /** Card with past and open incidents. */
 function Incidents() {
@@ -175,21 +191,22 @@ function Incidents() {
               title: 'Summary',
               cell: (incident) => (
                 <span className="break">
-                  {incident.summary} <Subject of={incident} />
-                  {incident.kind !== 'quota' && incident.object ? (
-                    <p className="soft small">{incident.object}</p>
+                  {incident.summary} <Subject of={incident.subject} />
+                  {incident.subject.type !== 'quota' && incident.subject.name ? (
+                    <p className="soft small">{incident.subject.name}</p>
                   ) : null}
                 </span>
               ),
             },
-            { title: 'State', cell: ({ state }) => <Badge tone={states[state][0]}>{states[state][1]}</Badge> },
-            { title: 'Emails', number: true, cell: ({ notices }) => notices },
+            { title: 'State', cell: StateBadge },
+            { title: 'Emails', number: true, cell: ({ notice_count: count }) => count },
             { title: 'Started', cell: ({ opened_at: at }) => <Time at={at} /> },
             { title: 'Ended', cell: ({ closed_at: at }) => <Time at={at} none="ongoing" /> },
+            { title: '', cell: (incident) => <HandleIncident of={incident} /> },
           ]}
         />
       ) : null}
-      {data ? <Pager next={data.next} /> : null}
+      {data ? <Pager next={cursorOf(data.links.next)} previous={cursorOf(data.links.prev)} /> : null}
     </Card>
   );
 }

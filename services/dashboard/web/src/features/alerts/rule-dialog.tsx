@@ -1,6 +1,6 @@
+import type { AlertRule } from '@rms/api';
 import { alertRules } from '@rms/base/alert-rules';
 import { useState } from 'react';
-import type { RuleDocument } from '../../../../src/documents/alert.ts';
 import { useAccount } from '../../api/account.ts';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
@@ -10,20 +10,23 @@ import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { rulesPath, useChannels } from './alert-queries.ts';
 
 const windows = [60, 300, 900, 1_800, 3_600, 21_600, 86_400];
 
-export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; readonly onClose: () => void }) {
+export function RuleDialog({ of: rule, onClose }: { readonly of: AlertRule; readonly onClose: () => void }) {
   const { name: title, threshold: unit, minimum } = alertRules[rule.kind];
   const { email } = useAccount().user;
   const [toOwners, setToOwners] = useState(rule.to_owners);
   const [unsubscribed, setUnsubscribed] = useState<readonly string[]>(rule.unsubscribed);
+  const [chosen, setChosen] = useState<readonly string[]>(rule.channels);
+  const channels = useChannels().data?.data;
   const update = useTenantChange(() => {
     onClose();
     toast('Rule saved.');
   });
   const isOwn = (address: string) => address === email.toLowerCase();
-  const { window_seconds: seconds } = rule;
+  const { window: seconds } = rule;
   const choices = [...new Set([...windows, ...(seconds === null ? [] : [seconds])])].sort((a, b) => a - b);
   return (
     <Dialog title={title} onClose={onClose}>
@@ -34,14 +37,15 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
           const form = new FormData(event.currentTarget);
           const number = (name: string) => Number(form.get(name));
           update.mutate({
-            method: 'PATCH',
-            path: `/alerts/rules/${rule.kind}`,
+            method: 'PUT',
+            path: `${rulesPath}/${rule.kind}`,
             body: {
               ...(unit ? { threshold: number('threshold') / unit.times } : {}),
-              ...(seconds === null ? {} : { window_seconds: number('window') }),
+              ...(seconds === null ? {} : { window: number('window') }),
               ...(minimum ? { minimum: number('minimum') } : {}),
               recipients: linesOf(String(form.get('recipients'))),
               to_owners: toOwners,
+              channels: chosen,
               ...(unsubscribed.length === rule.unsubscribed.length ? {} : { unsubscribed }),
             },
           });
@@ -55,7 +59,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
               type="number"
               step="any"
               min={0}
-              defaultValue={Number((rule.threshold * unit.times).toFixed(4))}
+              defaultValue={Number(((rule.threshold ?? 0) * unit.times).toFixed(4))}
               error={fieldError(update.error, 'threshold')}
               required
             />
@@ -75,7 +79,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
               name="minimum"
               type="number"
               min={0}
-              defaultValue={rule.minimum}
+              defaultValue={rule.minimum ?? 0}
               error={fieldError(update.error, 'minimum')}
               required
             />
@@ -95,6 +99,20 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
           hint={recipientsHint(rule)}
           error={fieldError(update.error, 'recipients')}
         />
+        {channels && channels.length > 0 ? (
+          <fieldset className="choices">
+            <legend>Channels</legend>
+            {channels.map(({ id, name }) => (
+              <Choice
+                key={id}
+                type="checkbox"
+                label={name}
+                checked={chosen.includes(id)}
+                onChange={() => setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])}
+              />
+            ))}
+          </fieldset>
+        ) : null}
         {rule.unsubscribed.length > 0 ? (
           <fieldset className="choices">
             <legend>Unsubscribed recipients</legend>
@@ -126,7 +144,7 @@ export function RuleDialog({ of: rule, onClose }: { readonly of: RuleDocument; r
   );
 }
 
-function recipientsHint({ unconfirmed }: RuleDocument): string {
+function recipientsHint({ unconfirmed }: AlertRule): string {
   const hint = 'Email addresses, one per line. Addresses of non-members must confirm first.';
   return unconfirmed.length > 0 ? `${hint} Not confirmed: ${unconfirmed.join(', ')}.` : hint;
 }

@@ -1,8 +1,7 @@
-import { alertRules } from '@rms/base/alert-rules';
+import { type AlertKind, alertRules } from '@rms/base/alert-rules';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { AlertKindName } from '../../../../src/documents/alert.ts';
 import { call } from '../../api/client.ts';
 import { linkToken } from '../../api/link-token.ts';
 import { CenteredPage } from '../../layout/centered-page.tsx';
@@ -12,7 +11,7 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 interface LinkTarget {
   readonly address: string;
   readonly environment: string;
-  readonly kind: AlertKindName;
+  readonly kind: AlertKind;
   readonly unsubscribed: boolean;
 }
 

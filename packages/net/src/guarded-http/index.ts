@@ -1,0 +1,11 @@
+export { type Authorities, withPublic } from './authorities.ts';
+export { checkUrl } from './check-url.ts';
+export { ConnectClock } from './connection-times.ts';
+export { createEgress, type Egress, type EgressConfig } from './egress.ts';
+export { readEgressConfig } from './egress-config.ts';
+export { Exchange } from './exchange.ts';
+export { createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
+export { OpenConnections } from './open-connections.ts';
+export { OriginPools } from './origin-pools.ts';
+export { type ExchangeTimes, NoConnectionError, post } from './post.ts';
+export { type HeaderPair, singleValue } from './response-head.ts';
