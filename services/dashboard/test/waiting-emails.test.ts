@@ -35,5 +35,7 @@ test('other members do not', async () => {
 
 test('a test email shows the reply of the mail server', async () => {
   const response = await browser.send('POST', `${base}/alert_rules/quota/test`);
-  expect(await response.json()).toEqual({ addresses: [address], emails: [{ address, state: 'queued', reply }] });
+  expect(await response.json()).toEqual({
+    data: { addresses: [address], emails: [{ address, state: 'queued', reply }] },
+  });
 });

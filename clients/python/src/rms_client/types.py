@@ -259,9 +259,9 @@ class CreateAlertChannel(TypedDict):
     """Human-readable name."""
     addresses: NotRequired[Sequence[str]]
     """`email` only. Addresses that are not of members receive alerts after they have confirmed."""
-    url: NotRequired[str]
+    url: NotRequired[Union[str, None]]
     """`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives
-    the messages.
+    the messages. Null is the same as omitted.
     """
     routing_key: NotRequired[str]
     """`pagerduty` only: integration key of a service (Events API v2), which is not shown again."""
@@ -273,9 +273,9 @@ class UpdateAlertChannel(TypedDict):
     """Human-readable name."""
     addresses: NotRequired[Sequence[str]]
     """`email` only. Addresses that are not of members receive alerts after they have confirmed."""
-    url: NotRequired[str]
+    url: NotRequired[Union[str, None]]
     """`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives
-    the messages.
+    the messages. Null is the same as omitted.
     """
     routing_key: NotRequired[str]
     """`pagerduty` only: integration key of a service (Events API v2), which is not shown again."""

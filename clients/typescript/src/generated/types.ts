@@ -207,8 +207,11 @@ export interface CreateAlertChannel {
   name: string;
   /** `email` only. Addresses that are not of members receive alerts after they have confirmed. */
   addresses?: readonly string[] | undefined;
-  /** `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. */
-  url?: string | undefined;
+  /**
+   * `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. Null is
+   * the same as omitted.
+   */
+  url?: string | null | undefined;
   /** `pagerduty` only: integration key of a service (Events API v2), which is not shown again. */
   routing_key?: string | undefined;
 }
@@ -218,8 +221,11 @@ export interface UpdateAlertChannel {
   name?: string | undefined;
   /** `email` only. Addresses that are not of members receive alerts after they have confirmed. */
   addresses?: readonly string[] | undefined;
-  /** `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. */
-  url?: string | undefined;
+  /**
+   * `slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. Null is
+   * the same as omitted.
+   */
+  url?: string | null | undefined;
   /** `pagerduty` only: integration key of a service (Events API v2), which is not shown again. */
   routing_key?: string | undefined;
 }

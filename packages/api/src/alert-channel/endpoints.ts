@@ -57,10 +57,10 @@ const createAlertChannel = defineEndpoint({
   success: { status: 201, description: 'The new channel.', schema: oneNewAlertChannel },
   async handle({ context, body, tenant, idempotencyKey, backend }) {
     const { workspaceId, environment } = tenant;
-    const { type, name, addresses = [], url = '', routing_key: routingKey = '' } = body;
+    const { type, name, addresses = [], url, routing_key: routingKey = '' } = body;
     const { channel, secret, replayed } = await alertsOf(backend).createChannel(
       {
-        ...{ workspaceId, environment, name, addresses, url, routingKey, idempotencyKey },
+        ...{ workspaceId, environment, name, addresses, url: url ?? '', routingKey, idempotencyKey },
         type: channelTypeMessages.toValue(type),
       },
       { context: context() },
@@ -111,7 +111,7 @@ const updateAlertChannel = defineEndpoint({
         ...{ workspaceId, environment, id, expectedVersions },
         ...(name === undefined ? {} : { name }),
         ...(addresses === undefined ? {} : { addresses: { addresses } }),
-        ...(url === undefined ? {} : { url }),
+        ...(url == null ? {} : { url }),
         ...(routingKey === undefined ? {} : { routingKey }),
       },
       { context: context() },

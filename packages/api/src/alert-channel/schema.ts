@@ -19,9 +19,11 @@ const destination = {
     .optional()
     .describe('`email` only. Addresses that are not of members receive alerts after they have confirmed.'),
   url: url
+    .nullable()
     .optional()
     .describe(
-      '`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages.',
+      '`slack`: URL of an incoming webhook, which is not shown again. `webhook`: URL that receives the messages. Null ' +
+        'is the same as omitted.',
     ),
   routing_key: text(1, 64)
     .optional()

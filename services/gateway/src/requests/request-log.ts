@@ -66,7 +66,7 @@ interface LeftOut extends Pick<RequestRecord, 'workspaceId' | 'environment'> {
 export class RequestLog extends PeriodicReport {
   readonly #parts: RequestLogParts;
   #records: RequestRecord[] = [];
-  /** #records by workspace. */
+  /** #records and the batch that is being reported, by workspace. */
   readonly #shares = new FairShare({ total: maxBuffered, perTenant: maxPerWorkspace });
   /** Number of refused requests in the minute that began at #minuteAtMs, per workspace and environment. */
   #refused = new Map<string, number>();
@@ -128,7 +128,6 @@ export class RequestLog extends PeriodicReport {
   protected override async report(): Promise<void> {
     while (this.#records.length > 0 || this.#leftOut.size > 0) {
       const batch = this.#records.splice(0, batchSize);
-      for (const { workspaceId } of batch) this.#shares.release(workspaceId);
       const counted = this.#leftOut;
       this.#leftOut = new Map();
       const leftOut = [...counted.values()].map(({ requests, ...tenant }) => ({
@@ -139,6 +138,7 @@ export class RequestLog extends PeriodicReport {
         // A traced request may trigger the flush, but the report is not part of its trace.
         await outsideSpans(() => this.#parts.auth.batchReportRequests({ columns: toColumns(batch), leftOut }));
         this.#unavailable = false;
+        this.#release(batch);
       } catch (err) {
         for (const [tenant, { requests }] of this.#leftOut) {
           const earlier = counted.get(tenant);
@@ -149,8 +149,13 @@ export class RequestLog extends PeriodicReport {
         // A retry would fail again.
         this.#parts.log.error({ err, requests: batch.length }, 'auth rejected request records; dropped them');
         this.#parts.dropped(batch.length);
+        this.#release(batch);
       }
     }
+  }
+
+  #release(batch: readonly RequestRecord[]): void {
+    for (const { workspaceId } of batch) this.#shares.release(workspaceId);
   }
 
   #requeue(batch: readonly RequestRecord[], err: unknown): void {
@@ -158,9 +163,7 @@ export class RequestLog extends PeriodicReport {
       this.#parts.log.warn({ err }, 'could not report request records; retrying with a later report');
     this.#unavailable = true;
     this.collected();
-    const kept = batch.filter(({ workspaceId }) => this.#shares.take(workspaceId));
-    if (kept.length < batch.length) this.#parts.dropped(batch.length - kept.length);
-    this.#records.unshift(...kept);
+    this.#records.unshift(...batch);
   }
 }
 
