@@ -23,7 +23,7 @@ const passedOn = 'resources.listResources';
 
 /** Returns the RPCs in these sources ("signIn.checkSession"), by the dashboard's client names. */
 function calledMethods(): Set<string> {
-  const calls = /\b(?:(?:backend|clients)\.(\w+)|(signIn)|(alerts|resources(?=\.batch)))\.(\w+)\(/g;
+  const calls = /\b(?:(?:backend|clients)\.(\w+)|(signIn)|(alerts)(?:Of\(backend\))?|(resources)(?=\.batch))\.(\w+)\(/g;
   const found = globSync(sources, { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
   );
