@@ -1,14 +1,14 @@
 import type { Tenant } from '@rms/base/tenant';
-import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queryable, statementWith } from '@rms/postgres/db';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import type { JobEvent } from '../engine/lease/lease-queries.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
 import { tenantsOf } from '../tenants-of.ts';
 import {
   type CreatedRow,
+  capacityValues,
   deliveriesPerStatement,
   deliveryCtes,
-  deliveryCteValues,
   type NewDeliveries,
   toNewDeliveries,
 } from './delivery-ctes.ts';
@@ -146,34 +146,36 @@ async function readEvents(
   return rows;
 }
 
+const storeDeferred = statementWith(
+  'deferred-store',
+  `
+    with incoming as (
+      select $workspaceId::text as workspace_id, $environment::text as environment, e.*
+        from unnest($ids::text[], $types::text[], $resourceIds::text[], $sequences::bigint[], $requestIds::text[])
+          as e (id, type, resource_id, sequence, request_id)
+    ), ${deliveryCtes('incoming', 'w.id > $after and w.id <= $last')}`,
+);
+
 async function storeChunk(
   tx: Queryable,
-  { workspaceId, environment }: Tenant,
+  tenant: Tenant,
   { after, last }: Chunk,
   events: readonly EventRow[],
   freeCapacity: Capacity,
 ): Promise<CreatedRow[]> {
-  const { rows } = await tx.query<CreatedRow>({
-    name: 'deferred-store',
-    text: `
-      with incoming as (
-        select $8::text as workspace_id, $9::text as environment, e.*
-          from unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[])
-            as e (id, type, resource_id, sequence, request_id)
-      ), ${deliveryCtes('incoming', 'w.id > $15 and w.id <= $16')}`,
-    values: [
-      ...deliveryCteValues(freeCapacity),
-      workspaceId,
-      environment,
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ resource_id: resourceId }) => resourceId),
-      events.map(({ sequence }) => sequence),
-      events.map(({ request_id: requestId }) => requestId),
+  const { rows } = await tx.query<CreatedRow>(
+    storeDeferred({
+      ...capacityValues(freeCapacity),
+      ...tenant,
+      ids: events.map(({ id }) => id),
+      types: events.map(({ type }) => type),
+      resourceIds: events.map(({ resource_id: resourceId }) => resourceId),
+      sequences: events.map(({ sequence }) => sequence),
+      requestIds: events.map(({ request_id: requestId }) => requestId),
       after,
       last,
-    ],
-  });
+    }),
+  );
   return rows;
 }
 

@@ -25,10 +25,15 @@ export interface NewDeliveries {
   readonly due: string[];
 }
 
-/** The values of $1 to $7 of {@link deliveryCtes}. */
-export function deliveryCteValues(capacity: Capacity): unknown[] {
-  const { total, ofWorkspaces, ofOtherWorkspaces, ofWebhooks, part } = capacity;
-  return [leaseMs, total, jsonOf(ofWebhooks), part.rank, jsonOf(ofWorkspaces), ofOtherWorkspaces, part.count];
+/** The values of the parameters of {@link deliveryCtes}. */
+export function capacityValues({ total, ofWorkspaces, ofOtherWorkspaces, ofWebhooks, part }: Capacity) {
+  return {
+    freeInTotal: total,
+    freeOfWebhooks: jsonOf(ofWebhooks),
+    freeOfWorkspaces: jsonOf(ofWorkspaces),
+    freeOfOtherWorkspaces: ofOtherWorkspaces,
+    ...part,
+  };
 }
 
 function jsonOf(capacity: ReadonlyMap<string, number>): string {
@@ -61,8 +66,8 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
                ) as waits,
                -- How many deliveries may be leased, and whether a due delivery may be leased now.
                case when e.pause_ms > 0 or w.requests_per_second is not null then 0
-                    else coalesce(($3::jsonb ->> w.id)::integer,
-                                  least(${partOf('w.max_concurrency', '$4', '$7')}, e.concurrency)) end as capacity,
+                    else coalesce(($freeOfWebhooks::jsonb ->> w.id)::integer,
+                                  least(${partOf('w.max_concurrency', '$rank', '$count')}, e.concurrency)) end as capacity,
                coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
           from ${incoming} as i
           join webhooks.webhooks as w
@@ -72,9 +77,9 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
          where ${webhooks}
       ), chosen as (
         select *, not waits
-                  and row_number() over (order by waits or capacity = 0, event_id) <= $2
+                  and row_number() over (order by waits or capacity = 0, event_id) <= $freeInTotal
                   and row_number() over (partition by workspace_id order by waits or capacity = 0, event_id)
-                      <= coalesce(($5::jsonb ->> workspace_id)::integer, $6)
+                      <= coalesce(($freeOfWorkspaces::jsonb ->> workspace_id)::integer, $freeOfOtherWorkspaces)
                   and row_number() over (partition by webhook_id order by waits, event_id) <= capacity as leased
           from matched where status = 'active'
       ), made as (
@@ -82,7 +87,7 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
                                          sequence, request_id, ordered, lease, due_at)
         select workspace_id, environment, id, event_id, webhook_id, type, resource_id, sequence, request_id, ordered, 1,
                case when waits then null
-                    when leased then now() + $1 * interval '1 millisecond'
+                    when leased then now() + interval '${leaseMs} milliseconds'
                     else now() end
           from chosen
       ), skipped as (

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
-import { inOneRoundTrip, type Pool, type Statement } from '@rms/postgres/db';
+import { inOneRoundTrip, type Pool, type Statement, statementWith } from '@rms/postgres/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import type { JobEvent } from '../engine/lease/lease-queries.ts';
@@ -8,9 +8,9 @@ import type { Capacity } from '../engine/schedule/scheduler.ts';
 import type { Arrival } from './arrival.ts';
 import {
   type CreatedRow,
+  capacityValues,
   deliveriesPerStatement,
   deliveryCtes,
-  deliveryCteValues,
   type NewDeliveries,
   toNewDeliveries,
 } from './delivery-ctes.ts';
@@ -91,6 +91,77 @@ interface FirstRow {
   readonly behind: number[] | null;
 }
 
+const storeEvents = statementWith(
+  'fan-out',
+  `
+    with tenants as materialized (
+      select workspace_id, environment, size.webhooks,
+             $defer::boolean or size.webhooks > ${webhooksPerStatement}
+               or exists (select from webhooks.deferred_events as d
+                           where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred,
+             not $areParked::boolean
+               and exists (select from webhooks.dead_letters as l
+                            where l.parked and l.workspace_id = t.workspace_id
+                              and l.environment = t.environment) as is_parked
+        from (select distinct * from unnest($workspaceIds::text[], $environments::text[])
+                as t (workspace_id, environment)) as t
+       cross join lateral (
+             select count(*) as webhooks from (
+               select from webhooks.webhooks as w
+                where w.workspace_id = t.workspace_id and w.environment = t.environment
+                limit ${webhooksPerStatement} + 1) as few
+             ) as size
+    ), ${positionCtes('not exists (select from tenants where is_parked)')}, incoming as (
+      select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
+                    as position, tenants.webhooks, tenants.is_deferred
+        from unnest($workspaceIds::text[], $environments::text[], $ids::text[], $types::text[], $resourceIds::text[],
+                    $sequences::bigint[], $requestIds::text[], $traceparents::text[], $bodies::bytea[],
+                    $createdAt::timestamptz[], $busPartitions::integer[], $busOffsets::bigint[], $actors::text[],
+                    $tracestates::text[]) with ordinality
+          as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
+                bus_partition, bus_offset, actor, tracestate, ordinal)
+        join webhooks.feeds as f using (workspace_id, environment)
+        join tenants using (workspace_id, environment)
+        left join ${firstEventFrom('e', 'workspace_id, environment, id', '$firstId', '$lastId')} as known on true
+       where not tenants.is_parked
+         and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+         and e.bus_partition not in (select bus_partition from behind)
+    ), counted as (
+      update webhooks.feeds as f set last_position = last.position
+        from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
+       where f.workspace_id = last.workspace_id and f.environment = last.environment
+    ), stored as (
+      insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
+                                   traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
+                                   stored_at)
+      select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
+             created_at, bus_partition, bus_offset, actor, tracestate, now()
+        from incoming
+    ), loads as (
+      -- For each event, the most deliveries that it and the earlier events of its tenant may have.
+      select workspace_id, environment, id, type, resource_id, sequence, request_id, ordinal, position, webhooks,
+             sum(webhooks) over (partition by workspace_id, environment order by ordinal) as load
+        from incoming where not is_deferred
+    ), weighed as (
+      -- Ordered by load, the events of a tenant stay in order, and the tenants share the limit.
+      select *, webhooks > 0 and sum(webhooks) over (order by load, ordinal) > ${deliveriesPerStatement} as exceeds from loads
+    ), immediate as (
+      select * from weighed where not exceeds
+    ), deferred as (
+      select workspace_id, environment, position, id from weighed where exceeds
+       union all
+      select workspace_id, environment, position, id from incoming where is_deferred
+    ), deferring as (
+      insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
+      select * from deferred
+    ), ${deliveryCtes('immediate', 'true', {
+      deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
+      parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
+                  from tenants where is_parked)`,
+      behind: '(select array_agg(bus_partition) from behind)',
+    })}`,
+);
+
 function storingEvents(
   arrivals: readonly Arrival[],
   jobEvents: ReadonlyMap<string, JobEvent>,
@@ -98,98 +169,28 @@ function storingEvents(
 ): Statement {
   const events = arrivals.map(({ event }) => event);
   const ids = [...jobEvents.keys()].sort();
-  const hasPositions = handled.ranges.length > 0;
-  return {
-    name: hasPositions ? 'fan-out-with-positions' : 'fan-out',
-    text: `
-      with tenants as materialized (
-        select workspace_id, environment, size.webhooks,
-               $20::boolean or size.webhooks > $21
-                 or exists (select from webhooks.deferred_events as d
-                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred,
-               not $27::boolean
-                 and exists (select from webhooks.dead_letters as l
-                              where l.parked and l.workspace_id = t.workspace_id
-                                and l.environment = t.environment) as is_parked
-          from (select distinct * from unnest($8::text[], $9::text[]) as t (workspace_id, environment)) as t
-         cross join lateral (
-               select count(*) as webhooks from (
-                 select from webhooks.webhooks as w
-                  where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
-               ) as size
-      ), ${hasPositions ? `${positionCtes(28, 'not exists (select from tenants where is_parked)')}, ` : ''}incoming as (
-        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
-                      as position, tenants.webhooks, tenants.is_deferred
-          from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
-                      $15::text[], $16::bytea[], $17::timestamptz[], $18::integer[], $19::bigint[],
-                      $25::text[], $26::text[]) with ordinality
-            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  bus_partition, bus_offset, actor, tracestate, ordinal)
-          join webhooks.feeds as f using (workspace_id, environment)
-          join tenants using (workspace_id, environment)
-          left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
-         where not tenants.is_parked
-           and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
-           ${hasPositions ? 'and e.bus_partition not in (select bus_partition from behind)' : ''}
-      ), counted as (
-        update webhooks.feeds as f set last_position = last.position
-          from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
-         where f.workspace_id = last.workspace_id and f.environment = last.environment
-      ), stored as (
-        insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
-                                     stored_at)
-        select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at, bus_partition, bus_offset, actor, tracestate, now()
-          from incoming
-      ), loads as (
-        -- For each event, the most deliveries that it and the earlier events of its tenant may have.
-        select workspace_id, environment, id, type, resource_id, sequence, request_id, ordinal, position, webhooks,
-               sum(webhooks) over (partition by workspace_id, environment order by ordinal) as load
-          from incoming where not is_deferred
-      ), weighed as (
-        -- Ordered by load, the events of a tenant stay in order, and the tenants share the limit.
-        select *, webhooks > 0 and sum(webhooks) over (order by load, ordinal) > $24 as exceeds from loads
-      ), immediate as (
-        select * from weighed where not exceeds
-      ), deferred as (
-        select workspace_id, environment, position, id from weighed where exceeds
-         union all
-        select workspace_id, environment, position, id from incoming where is_deferred
-      ), deferring as (
-        insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
-        select * from deferred
-      ), ${deliveryCtes('immediate', 'true', {
-        deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
-        parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
-                    from tenants where is_parked)`,
-        behind: hasPositions ? '(select array_agg(bus_partition) from behind)' : 'null::integer[]',
-      })}`,
-    values: [
-      ...deliveryCteValues(freeCapacity),
-      events.map(({ workspaceId }) => workspaceId),
-      events.map(({ environment }) => fromEnvironmentMessage(environment)),
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ resourceId }) => resourceId),
-      events.map(({ sequence }) => sequence),
-      events.map(({ requestId }) => requestId),
-      events.map(({ traceparent }) => traceparent),
-      events.map(({ id }) => jobEvents.get(id)?.body),
-      events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
-      arrivals.map(({ record }) => record.partition),
-      arrivals.map(({ record }) => record.offset),
-      defer,
-      webhooksPerStatement,
-      ids[0],
-      ids.at(-1),
-      deliveriesPerStatement,
-      events.map(({ actor }) => actor),
-      events.map(({ tracestate }) => tracestate || null),
-      areParked,
-      ...(hasPositions ? positionValues(handled) : []),
-    ],
-  };
+  return storeEvents({
+    ...capacityValues(freeCapacity),
+    ...positionValues(handled),
+    workspaceIds: events.map(({ workspaceId }) => workspaceId),
+    environments: events.map(({ environment }) => fromEnvironmentMessage(environment)),
+    ids: events.map(({ id }) => id),
+    types: events.map(({ type }) => type),
+    resourceIds: events.map(({ resourceId }) => resourceId),
+    sequences: events.map(({ sequence }) => sequence),
+    requestIds: events.map(({ requestId }) => requestId),
+    traceparents: events.map(({ traceparent }) => traceparent),
+    bodies: events.map(({ id }) => jobEvents.get(id)?.body),
+    createdAt: events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
+    busPartitions: arrivals.map(({ record }) => record.partition),
+    busOffsets: arrivals.map(({ record }) => record.offset),
+    actors: events.map(({ actor }) => actor),
+    tracestates: events.map(({ tracestate }) => tracestate || null),
+    firstId: ids[0],
+    lastId: ids.at(-1),
+    defer,
+    areParked,
+  });
 }
 
 /**
