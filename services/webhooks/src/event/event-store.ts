@@ -81,13 +81,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const {
-      jobs,
-      due,
-      behind,
-      parked,
-      deferred: later,
-    } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
       defer,
       handled: { topic, ranges },
@@ -96,14 +90,14 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     const stored = withoutParked(arrivals, parked, progress);
     progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
-    const isLater = new Set(later);
-    for (const { event } of stored) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    const isUnfinished = new Set(unfinished);
+    for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
     outsideSpans(() => {
       engine.deliver(jobs);
       watchers.wake(stored.map(({ event }) => event));
       if (due.length > 0) engine.wakeFor(due);
-      if (later.length > 0) deferred.wake();
+      if (unfinished.length > 0) deferred.wake();
     });
   };
 

@@ -137,7 +137,7 @@ export async function movePosition(
       reason: loss?.reason ?? null,
       lostFrom: lostFrom ?? null,
       lostTo: lostTo ?? null,
-      endedEpoch,
+      endedEpoch: endedEpoch ?? null,
     }),
   );
   return rows[0]?.epoch;
