@@ -113,12 +113,11 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
   'deliveries-lease',
   `
     with endpoint as materialized (
-      select e.webhook_id, e.workspace_id, e.environment, e.pause_ms, e.not_before, w.id is not null as exists,
-             e.next_due_at <= now() as is_due,
-             case when suspected then 1 else e.concurrency end as concurrency,
+      select e.webhook_id, e.workspace_id, e.environment, e.pause_ms, e.not_before, e.concurrency,
+             w.id is not null as exists, e.next_due_at <= now() as is_due,
              -- The deliveries that the circuit and the rate limit allow.
              case when w.status is distinct from 'active' or e.next_due_at > now() then 0
-                  when e.pause_ms > 0 or suspected then least(1, rate.tokens)
+                  when e.pause_ms > 0 then least(1, rate.tokens)
                   else least(wanted.deliveries, case when not wanted.is_known then e.concurrency end, rate.tokens,
                              ${partOf('w.max_concurrency', '$rank', '$count')} * ${1 + limits.aheadPerAttempt}) end as deliveries,
              rate.begin_at, make_interval(secs => 1 / w.requests_per_second) as rate_interval,
@@ -129,10 +128,6 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
         join webhooks.endpoints as e on e.webhook_id = wanted.webhook_id
         left join webhooks.webhooks as w
           on w.workspace_id = e.workspace_id and w.environment = e.environment and w.id = e.webhook_id
-        left join lateral (
-             select tries from webhooks.deliveries
-              where webhook_id = e.webhook_id and due_at <= now() order by due_at limit 1) as first on true
-       cross join lateral (select e.pause_ms = 0 and first.tries > 0 and not wanted.is_known as suspected) as unknown
        cross join lateral (select greatest(webhooks.pause_end(e.rate_at), now()) as begin_at) as begin
        cross join lateral (
              -- Attempts that may start now: up to rateToleranceMs before their time at the exact rate.
@@ -194,10 +189,9 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
 /**
  * Leases the earliest due deliveries of webhooks: retries, redeliveries, deliveries that fan-out did not lease, and
  * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the
- * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint with a
- * retry as its first delivery also yields one, because it has failed before. The stored concurrency limit applies to
- * unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due
- * when its next attempt is allowed (GCRA, with the database's clock).
+ * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. The stored concurrency limit
+ * applies to unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per
+ * second is due when its next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see `webhooks.schedule_deliveries()`. Webhooks that another transaction has locked have no

@@ -42,8 +42,6 @@ export const limits = {
   failuresToOpen: 10,
   /** First pause before a probe. Short, so that a restarted endpoint is found quickly. */
   firstPauseMs: 500,
-  /** First pause of an endpoint that was slow or had failed before this instance knew it. */
-  suspectedPauseMs: 5_000,
   maxPauseMs: 10_000,
   /** Keeps endpoints that failed together from being probed together. */
   jitter: 0.5,
