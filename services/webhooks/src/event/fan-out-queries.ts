@@ -146,7 +146,7 @@ const storeEvents = statementWith(
     select (select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
               from parked) as parked,
            (select array_agg(bus_partition) from behind) as behind,
-           set_config('${positionsSetting}', (select array_agg(position order by ordinal)::text from incoming), true)`,
+           set_config('${positionsSetting}', array(select position from incoming order by ordinal)::text, true)`,
 );
 
 /**

@@ -73,8 +73,8 @@ const createDeliveries = statementWith(
         from event
     ), taken as materialized (
       -- By load, the events of a tenant stay in order, and the tenants share the limit.
-      select *, coalesce(sum(webhooks) over by_load <= $limit
-                         or (webhooks is not null and row_number() over by_load = 1), false) as is_taken
+      select *, webhooks is not null and (sum(webhooks) over by_load <= $limit or row_number() over by_load = 1)
+                  as is_taken
         from sized
       window by_load as (order by webhooks * number nulls last, position rows unbounded preceding)
     ), progress as materialized (
