@@ -55,10 +55,11 @@ export function fanOutDeferred(
   pool: Pool,
   tenant: Tenant,
   freeCapacity: () => Capacity,
+  deliveries = deliveriesPerStatement,
 ): Promise<DeferredStep | undefined> {
   return inTransaction(pool, async (tx) => {
     if (!(await tryTenantLock(tx, 'deferred events', tenant))) return undefined;
-    const { rows: events } = await tx.query<DeferredRow>(readFirstEvents(tenant));
+    const { rows: events } = await tx.query<DeferredRow>(readFirstEvents({ ...tenant, deliveries }));
     if (events.length === 0) return undefined;
     const columns = {
       positions: events.map(({ position }) => position),
@@ -72,7 +73,7 @@ export function fanOutDeferred(
       afterWebhooks: events.map(({ after_webhook: after }) => after),
     };
     const leasedAtMs = performance.now();
-    const { rows } = await tx.query<CreatedRow>(creatingDeliveries(columns, freeCapacity()));
+    const { rows } = await tx.query<CreatedRow>(creatingDeliveries(columns, freeCapacity(), deliveries));
     const created = toNewDeliveries(rows, jobEventsOf(events), leasedAtMs);
     const unfinished = new Set(created.unfinished);
     return { ...created, completed: columns.ids.filter((id) => !unfinished.has(id)) };
@@ -95,16 +96,16 @@ interface DeferredRow {
 }
 
 /** Reads as many deferred events as a statement can finish, but at least one. */
-const readFirstEvents = statementWith<Tenant>(
+const readFirstEvents = statementWith<Tenant & { deliveries: number }>(
   'deferred-read-events',
   `
     with first as materialized (
       select workspace_id, environment, position, event_id as id, after_webhook from webhooks.deferred_events
        where workspace_id = $workspaceId and environment = $environment
        order by position
-       limit (select ${deliveriesPerStatement} / greatest(1, count(*))
+       limit (select greatest(1, $deliveries::integer / greatest(1, count(*)))
                 from (select from webhooks.webhooks where workspace_id = $workspaceId
-                         and environment = $environment limit ${deliveriesPerStatement}) as few)
+                         and environment = $environment limit $deliveries) as few)
     )
     select d.position, d.id, d.after_webhook, e.type, e.resource_id, e.sequence, e.request_id, e.traceparent,
            coalesce(e.tracestate, '') as tracestate, e.body

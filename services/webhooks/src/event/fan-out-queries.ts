@@ -31,8 +31,8 @@ export interface FannedOut extends NewDeliveries {
 
 export interface FanOutOptions {
   readonly freeCapacity: Capacity;
-  /** Whether to store the events without deliveries, which deferred fan-out then creates. */
-  readonly defer: boolean;
+  /** Maximum number of deliveries to create now. Default: {@link deliveriesPerStatement}; 0 defers all. */
+  readonly deliveries?: number;
   /** The arrivals' ranges in their topic, at most one per partition; undefined on a bus without positions. */
   readonly handled?: HandledRanges;
   /** Whether the events belong to parked records. Others are not stored while their tenant has parked records. */
@@ -60,7 +60,7 @@ export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: 
  * events are not stored, because those must be stored first, and no position advances.
  */
 export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
-  const { freeCapacity, defer, areParked = false, handled = { topic: '', ranges: [] } } = options;
+  const { freeCapacity, deliveries, areParked = false, handled = { topic: '', ranges: [] } } = options;
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
   const ids = [...jobEvents.keys()].sort();
@@ -90,7 +90,12 @@ export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOp
   const undelivered = { ...columns, positions: null, afterWebhooks: events.map(() => '') };
   const leasedAtMs = performance.now();
   return {
-    statements: [feedLockTimeout, feedsLock(events), storing, creatingDeliveries(undelivered, freeCapacity, defer)],
+    statements: [
+      feedLockTimeout,
+      feedsLock(events),
+      storing,
+      creatingDeliveries(undelivered, freeCapacity, deliveries),
+    ],
     read(results) {
       const [stored] = (results.at(-2)?.rows ?? []) as StoredRow[];
       const created = toNewDeliveries((results.at(-1)?.rows ?? []) as CreatedRow[], jobEvents, leasedAtMs);

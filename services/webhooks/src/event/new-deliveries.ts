@@ -149,24 +149,23 @@ const createDeliveries = statementWith(
 );
 
 /**
- * Returns the statement that creates the next {@link deliveriesPerStatement} deliveries of stored events: one per
- * matching webhook of the event's tenant. An event that matches more webhooks than remain is continued by a later
+ * Returns the statement that creates the next deliveries of stored events: one per matching webhook of the event's
+ * tenant, up to `limit`. An event that matches more webhooks than remain is continued by a later
  * statement, after the webhooks with smaller IDs. Such events, and those that follow them in their feed, are in
  * webhooks.deferred_events until they have all deliveries. A tenant's events are handled in the order of its feed.
  *
  * Deliveries within the free capacity of this instance are leased. The lease makes each due when it ends. Capacity
  * ignores the budget of failing endpoints, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
- * @param defer whether to create no deliveries now
  */
 export function creatingDeliveries(
   events: Undelivered,
   { total, ofWorkspaces, ofOtherWorkspaces, ofWebhooks, part }: Capacity,
-  defer = false,
+  limit = deliveriesPerStatement,
 ): Statement {
   return createDeliveries({
     ...events,
-    limit: defer ? 0 : deliveriesPerStatement,
+    limit,
     freeInTotal: total,
     freeOfWebhooks: jsonOf(ofWebhooks),
     freeOfWorkspaces: jsonOf(ofWorkspaces),
