@@ -64,8 +64,16 @@ function operationsOn(noun: Noun): { readonly name: string; readonly endpoint: E
   });
 }
 
-function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action: string | undefined): string {
-  if (action !== undefined) return action.replaceAll('_', '-');
+function nameOf(
+  { method, operationId }: Endpoint,
+  noun: Noun,
+  id: string | undefined,
+  action: string | undefined,
+): string {
+  if (action !== undefined) {
+    const verb = method === 'put' || method === 'delete' ? `${/^[a-z]+/.exec(operationId)?.[0]}-` : '';
+    return verb + action.replaceAll('_', '-');
+  }
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
   if (method === 'patch' || method === 'put') return 'update';
@@ -155,6 +163,7 @@ function optionOf({ name, description, choices, kind, isRequired }: InputField):
     const option = new Option(`${flag} <value>`, `${about}${about ? '; ' : ''}repeatable${listOf(choices)}`);
     return option.argParser((value: string, all: readonly string[] = []) => collect(checked(value, choices), all));
   }
+  if (kind === 'pairs') return new Option(`${flag} <key=value>`, `${about}; repeatable`).argParser(collectPair);
   if (kind === 'flag') return new Option(`${flag} [true|false]`, about).preset(true).argParser(jsonValue);
   if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
   const option = new Option(`${flag} <${choices ? 'value' : 'text'}>`, about);
@@ -169,6 +178,13 @@ function listOf(choices: readonly string[] | undefined): string {
 function checked(value: string, choices: readonly string[] | undefined): string {
   if (choices && !choices.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
   return value;
+}
+
+/** Adds "key=value" to the pairs. */
+function collectPair(text: string, all: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
+  const end = text.indexOf('=');
+  if (end < 1) throw new InvalidArgumentError('Use key=value.');
+  return new Map([...all, [text.slice(0, end), text.slice(end + 1)]]);
 }
 
 /** Parses a JSON value. Text that is not JSON is itself, so that a time and null need no quotes. */
@@ -192,7 +208,8 @@ function valuesOf(inputs: readonly Input[], options: Options): [name: string, va
 function searchOf(inputs: readonly Input[], options: Options): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of valuesOf(inputs, options)) {
-    for (const one of [value].flat()) pairs.append(name, String(one));
+    if (value instanceof Map) for (const [key, one] of value) pairs.append(`${name}[${key}]`, one);
+    else for (const one of [value].flat()) pairs.append(name, String(one));
   }
   return pairs.size === 0 ? '' : `?${pairs}`;
 }

@@ -8,8 +8,11 @@ export interface InputField {
   readonly isRequired: boolean;
   /** The values that the field accepts; undefined: not enumerable. */
   readonly choices: readonly string[] | undefined;
-  /** 'text': the value as typed; 'texts': several values; 'flag': true or false; 'json': any other JSON value. */
-  readonly kind: 'text' | 'texts' | 'flag' | 'json';
+  /**
+   * 'text': the value as typed; 'texts': several values; 'pairs': several keys with values; 'flag': true or false;
+   * 'json': any other JSON value.
+   */
+  readonly kind: 'text' | 'texts' | 'pairs' | 'flag' | 'json';
 }
 
 interface JsonSchema {
@@ -22,7 +25,7 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly description?: string;
-  readonly override?: { readonly description?: string };
+  readonly override?: { readonly description?: string; readonly type?: string };
 }
 
 /** Returns the query or body fields, in the order of their schema. */
@@ -37,12 +40,13 @@ export function inputFields(endpoint: Endpoint, part: 'query' | 'body'): InputFi
     const given = resolved(property);
     const { type, items, description, override, enum: choices } = given;
     const texts = type === 'array' && items?.type === 'string';
+    const pairs = part === 'query' && override?.type === 'object';
     return {
       name,
       description: description ?? override?.description ?? '',
       isRequired: required.includes(name),
       choices: choices ?? (texts ? items?.enum : undefined),
-      kind: texts ? 'texts' : type === 'string' ? 'text' : type === 'boolean' ? 'flag' : 'json',
+      kind: pairs ? 'pairs' : texts ? 'texts' : type === 'string' ? 'text' : type === 'boolean' ? 'flag' : 'json',
     };
   });
 }

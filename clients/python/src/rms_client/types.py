@@ -229,6 +229,14 @@ class TestWebhook(TypedDict):
 
 
 @final
+class SetWebhookClientCertificate(TypedDict):
+    certificate: str
+    """Certificate in PEM format, followed by its chain if there is one."""
+    private_key: str
+    """Matching private key in PEM format, not encrypted."""
+
+
+@final
 class CreateReplay(TypedDict):
     webhook_id: str
     statuses: NotRequired[Sequence[Literal["pending", "delivered", "failed", "retrying", "skipped"]]]
@@ -325,8 +333,7 @@ class UpdateApiKey(TypedDict):
     rate_limit: NotRequired[Union[int, None]]
     """Requests per window. It can only lower the limit of the plan. Null: the limit of the plan."""
     expires_at: NotRequired[Union[str, None]]
-    """Time from which the key is rejected. Null: never. A key that is no longer valid keeps its
-    time.
+    """Time from which the key is rejected. Null: never. It cannot change once the key is not valid.
     """
 
 
@@ -400,8 +407,9 @@ class ErrorDocument(TypedDict):
 
 @final
 class ResourceListMeta(TypedDict):
-    total: int
-    """Exact number of items that match the filter."""
+    total: Union[int, None]
+    """Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`.
+    """
     page: int
     per_page: int
 
@@ -1612,6 +1620,9 @@ class ListResourcesQuery(TypedDict):
     """Field to sort by. A leading `-` means descending. Names are sorted without regard to case and
     accents.
     """
+    name_prefix: NotRequired[str]
+    """Only resources whose name begins so, without regard to case and accents. Sorts by name."""
+    metadata: NotRequired[dict[str, str]]
 
 
 @final

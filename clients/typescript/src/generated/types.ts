@@ -181,6 +181,13 @@ export interface TestWebhook {
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
 }
 
+export interface SetWebhookClientCertificate {
+  /** Certificate in PEM format, followed by its chain if there is one. */
+  certificate: string;
+  /** Matching private key in PEM format, not encrypted. */
+  private_key: string;
+}
+
 export interface CreateReplay {
   webhook_id: string;
   /** Default: `failed`, `retrying` and `skipped`. */
@@ -273,7 +280,7 @@ export interface UpdateApiKey {
   allowed_ips?: readonly string[] | null | undefined;
   /** Requests per window. It can only lower the limit of the plan. Null: the limit of the plan. */
   rate_limit?: number | null | undefined;
-  /** Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time. */
+  /** Time from which the key is rejected. Null: never. It cannot change once the key is not valid. */
   expires_at?: string | null | undefined;
 }
 
@@ -331,8 +338,8 @@ export interface ErrorDocument {
 export interface ResourceList {
   data: readonly Resource[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -398,7 +405,7 @@ export interface WebhookHealth {
   next_attempt_at: string | null;
 }
 
-/** Certificate for mutual TLS with the endpoint. An operator sets it. */
+/** Certificate for mutual TLS with the endpoint. */
 export type WebhookClientCertificate = {
   subject: string;
   fingerprint_sha256: string;
@@ -1352,6 +1359,9 @@ export interface ListResourcesQuery {
   cursor?: string | undefined;
   /** Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents. */
   sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | undefined;
+  /** Only resources whose name begins so, without regard to case and accents. Sorts by name. */
+  name_prefix?: string | undefined;
+  metadata?: { [key: string]: string } | undefined;
 }
 
 export interface ListWebhooksQuery {
