@@ -224,7 +224,7 @@ export function helpfulWords(program: Command, words: readonly string[]): readon
 }
 
 /** Returns the command that the first words name, and how many words that are. */
-export function commandOf(program: Command, words: readonly string[]): { command: Command; depth: number } {
+function commandOf(program: Command, words: readonly string[]): { command: Command; depth: number } {
   let command = program;
   let depth = 0;
   for (const word of words) {
