@@ -60,6 +60,8 @@ const groups: readonly Entry[] = [
   { name: 'alert-rules', about: 'manage alert rules', withKey: operationsOn('alert-rules') },
   { name: 'incidents', about: 'show, acknowledge and mute incidents', withKey: operationsOn('incidents') },
   { name: 'alert-channels', about: 'manage destinations of alerts', withKey: operationsOn('alert-channels') },
+  { name: 'members', about: 'manage members of the workspace', withKey: operationsOn('members') },
+  { name: 'invitations', about: 'manage invitations to the workspace', withKey: operationsOn('invitations') },
   { name: 'alerts', about: 'show incidents and alert rules', load: () => import('./commands/alerts.ts') },
   { name: 'workspaces', about: 'manage workspaces', load: () => import('./commands/workspaces.ts') },
   { name: 'users', about: 'manage dashboard users', load: () => import('./commands/users.ts') },

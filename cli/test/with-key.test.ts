@@ -87,6 +87,8 @@ test('every operation of the API is a command', async () => {
     ...['incidents list', 'incidents show', 'incidents acknowledge', 'incidents mute'],
     ...['alert-channels list', 'alert-channels create', 'alert-channels show', 'alert-channels update'],
     ...['alert-channels delete', 'alert-channels test'],
+    ...['members list', 'members show', 'members update', 'members remove'],
+    ...['invitations list', 'invitations create', 'invitations show', 'invitations revoke'],
     ...['workspace', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);
