@@ -52,7 +52,8 @@ const createDeliveries = statementWith(
   `
     with event as materialized (
       select *, row_number() over of_tenant as number
-        from unnest(coalesce($positions::bigint[], current_setting('${positionsSetting}')::bigint[]),
+        -- The planner reads the setting also where it is not set, or empty after an earlier transaction.
+        from unnest(coalesce($positions::bigint[], nullif(current_setting('${positionsSetting}', true), '')::bigint[]),
                     $workspaceIds::text[], $environments::text[], $ids::text[], $types::text[], $resourceIds::text[],
                     $sequences::bigint[], $requestIds::text[], $afterWebhooks::text[])
           as e (position, workspace_id, environment, id, type, resource_id, sequence, request_id, after_webhook)
