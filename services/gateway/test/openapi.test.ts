@@ -98,6 +98,8 @@ describe('The OpenAPI document', () => {
       'post /v1/replays/{id}/cancel',
       'post /v1/resources',
       'post /v1/webhooks',
+      'post /v1/webhooks/{id}/pause',
+      'post /v1/webhooks/{id}/resume',
       'post /v1/webhooks/{id}/rotate_secret',
       'post /v1/webhooks/{id}/test',
       'put /v1/alert_rules/{kind}',

@@ -57,6 +57,7 @@ import { listEventsOfResource } from './rpc/list-events-of-resource.ts';
 import { listReplays } from './rpc/list-replays.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
+import { pauseWebhook, resumeWebhook } from './rpc/pause-webhook.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
@@ -149,6 +150,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listWebhooks: listWebhooks(parts),
         updateWebhook: updateWebhook(parts),
         deleteWebhook: deleteWebhook(parts),
+        pauseWebhook: pauseWebhook(parts),
+        resumeWebhook: resumeWebhook(parts),
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
         batchGetWebhookHealth: batchGetWebhookHealth(parts),

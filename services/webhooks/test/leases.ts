@@ -65,6 +65,7 @@ export function stepsOn(pool: Pool) {
         events: ['*'],
         status: 'active',
         disableReason: undefined,
+        pausedAt: undefined,
         secretSealed: Buffer.alloc(1),
         secretVersion: 1,
         previousSecretSealed: undefined,

@@ -54,6 +54,8 @@ export function isolationSuite(target: () => Target): void {
           await outsider.get<ErrorBody>(path),
           await outsider.patch<ErrorBody>(path, { status: 'disabled' }),
           await outsider.delete<ErrorBody>(path),
+          await outsider.post<ErrorBody>(`${path}/pause`, {}),
+          await outsider.post<ErrorBody>(`${path}/resume`, {}),
           await outsider.post<ErrorBody>(`${path}/rotate_secret`, {}),
           await outsider.post<ErrorBody>(`${path}/test`, {}),
         ];
@@ -62,6 +64,10 @@ export function isolationSuite(target: () => Target): void {
         }
         const list = (await outsider.get<Page<Webhook>>('/v1/webhooks')).body;
         expect([who, list.data, list.meta.total]).toEqual([who, [], 0]);
+        for (const filter of [`url=${encodeURIComponent(webhook.url)}`, 'status=active', 'health=healthy']) {
+          const { data } = (await outsider.get<Page<Webhook>>(`/v1/webhooks?${filter}`)).body;
+          expect([who, filter, data]).toEqual([who, filter, []]);
+        }
       }
       const { health: _, ...unchanged } = (await owner.get<One<Webhook>>(path)).body.data;
       expect(unchanged).toEqual(webhook);
@@ -144,6 +150,8 @@ export function isolationSuite(target: () => Target): void {
     test('every endpoint of the API was tested with another workspace and environment', () => {
       const tried = [
         'GET /v1/events',
+        'POST /v1/webhooks/{id}/pause',
+        'POST /v1/webhooks/{id}/resume',
         'POST /v1/webhooks/{id}/rotate_secret',
         'POST /v1/webhooks/{id}/test',
         'POST /v1/api_keys/{id}/roll',

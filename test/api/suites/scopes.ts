@@ -13,6 +13,8 @@ const calls = [
   ['webhooks:read', 'GET', '/v1/webhooks'],
   ['webhooks:read', 'GET', '/v1/webhooks/wh_x'],
   ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x'],
+  ['webhooks:write', 'POST', '/v1/webhooks/wh_x/pause'],
+  ['webhooks:write', 'POST', '/v1/webhooks/wh_x/resume'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/rotate_secret'],
   ['deliveries:read', 'GET', '/v1/deliveries'],
   ['deliveries:read', 'GET', '/v1/deliveries/dlv_x'],

@@ -199,6 +199,61 @@ export function webhookOperationsSuite(target: () => Target): void {
       expect(data.find(({ id }) => id === failing.id)).toMatchObject({ disabled_reason: 'manual' });
     });
 
+    test('a paused webhook keeps its queue, and delivers it when it is resumed', async () => {
+      const { webhook } = await subscribe(client, receiver);
+      const path = `/v1/webhooks/${webhook.id}`;
+      const paused = await client.post<One<Webhook>>(`${path}/pause`, {});
+      expect([paused.status, paused.body.data.status, paused.body.data.health.state]).toEqual([
+        200,
+        'paused',
+        'paused',
+      ]);
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'While paused' });
+      const { id } = expectStatus(made, 201).body.data;
+      await waitUntil(async () => (await read(webhook)).health.pending === 1, { what: 'a queued delivery' });
+      const isDelivered = () => receiver.requests.some(({ json }) => json.data.object.id === id);
+      const deliveries = `/v1/deliveries?webhook_id=${webhook.id}`;
+      const [waiting] = (await client.get<Page<{ status: string; delay_reason: string }>>(deliveries)).body.data;
+      expect([isDelivered(), waiting?.status]).toEqual([false, 'pending']);
+      const resumed = await client.post<One<Webhook>>(`${path}/resume`, {});
+      expect([resumed.status, resumed.body.data.status]).toEqual([200, 'active']);
+      await waitUntil(async () => isDelivered(), { what: 'the delivery' });
+      expect((await client.patch<One<Webhook>>(path, { status: 'paused' })).body.data.status).toBe('paused');
+      expect((await client.patch<One<Webhook>>(path, { status: 'disabled' })).body.data.status).toBe('disabled');
+      for (const action of ['pause', 'resume']) {
+        const { status, body } = await client.post<ErrorBody>(`${path}/${action}`, {});
+        expect([action, status, body.error.code]).toEqual([action, 409, 'conflict']);
+      }
+    });
+
+    test('a webhook can be created disabled or paused', async () => {
+      expect(await create({ status: 'disabled' })).toMatchObject({ status: 'disabled', disabled_reason: 'manual' });
+      expect(await create({ status: 'paused' })).toMatchObject({ status: 'paused', disabled_reason: null });
+      expect(await create({ status: 'active' })).toMatchObject({ status: 'active', disabled_reason: null });
+      expect((await client.post('/v1/webhooks', { url, events: ['*'], status: 'off' })).status).toBe(400);
+    });
+
+    test('webhooks are found by their exact URL, their status and their health', async () => {
+      const exact = 'https://example.com/found?by=url';
+      const [paused, disabled] = [
+        await create({ url: exact, status: 'paused' }),
+        await create({ url: exact, status: 'disabled' }),
+      ];
+      await create({ url: `${exact}s` });
+      const found = async (query: object) => {
+        const text = new URLSearchParams({ url: exact, ...query }).toString();
+        const { data, meta } = expectStatus(await client.get<Page<Webhook>>(`/v1/webhooks?${text}`), 200).body;
+        return [data.map(({ id }) => id), meta.total];
+      };
+      expect(await found({})).toEqual([[disabled.id, paused.id], null]);
+      expect(await found({ status: 'paused' })).toEqual([[paused.id], null]);
+      expect(await found({ health: 'disabled' })).toEqual([[disabled.id], null]);
+      expect(await found({ health: 'healthy' })).toEqual([[], null]);
+      for (const query of ['status=off', 'health=full', 'health=ill', 'url=']) {
+        expect([query, (await client.get(`/v1/webhooks?${query}`)).status]).toEqual([query, 400]);
+      }
+    });
+
     test('rotating the secret returns a new one, and during the overlap both sign', async () => {
       const subscriber = await subscribe(client, receiver);
       const path = `/v1/webhooks/${subscriber.webhook.id}/rotate_secret`;

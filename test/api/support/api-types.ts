@@ -13,7 +13,7 @@ export interface Webhook {
   id: string;
   url: string;
   events: string[];
-  status: 'active' | 'disabled';
+  status: 'active' | 'paused' | 'disabled';
   disabled_reason: string | null;
   description: string;
   ordered: boolean;

@@ -86,6 +86,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/pause': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/resume': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/rotate_secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap: 0 } })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook, body: { event_type: 'resource.created' } })),
 

@@ -29,6 +29,14 @@ export const webhooksEntries: Entries<
       [{ id, status: WebhookStatus.DISABLED }, 'not_found'],
     ]),
     deleteWebhook: inBoth(({ webhookId: id }) => [[{ id }, 'not_found']]),
+    pauseWebhook: inBoth(({ webhookId: id }) => [
+      [{ id }, 'not_found'],
+      [{ id, idempotencyKey }, 'not_found'],
+    ]),
+    resumeWebhook: inBoth(({ webhookId: id }) => [
+      [{ id }, 'not_found'],
+      [{ id, idempotencyKey }, 'not_found'],
+    ]),
     rotateSecret: inBoth(({ webhookId: id }) => [
       [{ id }, 'not_found'],
       [{ id, idempotencyKey }, 'not_found'],

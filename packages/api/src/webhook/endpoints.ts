@@ -11,6 +11,7 @@ import { checkId, type OneObject, oneJson, oneResponse, replayedHeader } from '.
 import { seconds, toDuration } from '../time-schemas.ts';
 import {
   fullWebhookDocument,
+  healthStates,
   rotatedSecretDocument,
   toRateLimitMessage,
   toRetryPolicyMessage,
@@ -23,6 +24,7 @@ import {
   oneRotatedSecret,
   oneWebhook,
   updateWebhookBody,
+  webhookFilters,
   webhookList,
 } from './schema.ts';
 
@@ -51,6 +53,7 @@ export const createWebhook = defineEndpoint({
         events: body.events,
         description: body.description ?? '',
         ordered: body.ordered ?? false,
+        ...(body.status === undefined ? {} : { status: webhookStatuses.toValue(body.status) }),
         headers: body.headers ?? {},
         secretHeaders: body.secret_headers ?? [],
         ...(body.timeout === undefined ? {} : { timeout: toDuration(body.timeout) }),
@@ -68,6 +71,11 @@ export const createWebhook = defineEndpoint({
 
 /** Pages show more of the health than the API, in which it would change the ETag as time passes. */
 const fullHealth = { health: z.literal('full').optional() };
+
+/** Query of an endpoint that shows webhooks: whether it shows their full health. */
+interface HealthQuery {
+  readonly health?: string | undefined;
+}
 
 const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
   method: 'get',
@@ -93,17 +101,19 @@ const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
   },
 });
 
-const listQueryOfUsers = z.strictObject({ ...pageQuery, ...fullHealth });
+const listQuery = z.strictObject({ ...pageQuery, ...webhookFilters });
+const listQueryOfUsers = listQuery.extend({ health: listQuery.shape.health.or(fullHealth.health) });
 
 const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/webhooks',
   operationId: 'listWebhooks',
   summary: 'List webhooks',
-  description: 'Newest first.',
+  description:
+    'Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than `per_page`.',
   tag: 'Webhooks',
   permission: 'webhooks:read',
-  query: z.strictObject(pageQuery),
+  query: listQuery,
   queryOfUsers: listQueryOfUsers,
   success: { status: 200, description: 'A page of webhooks.', schema: webhookList },
   async handle(call) {
@@ -111,7 +121,17 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
     const { workspaceId, environment } = tenant;
     const options = { context: context(), signal: signal() };
     const page = await backend.webhooks.listWebhooks(
-      { workspaceId, environment, pageSize: pageSizeOf(query), pageToken: query.cursor ?? '' },
+      {
+        workspaceId,
+        environment,
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+        url: query.url ?? '',
+        ...(query.status === undefined ? {} : { status: webhookStatuses.toValue(query.status) }),
+        ...(query.health === undefined || query.health === 'full'
+          ? {}
+          : { health: healthStates.toValue(query.health) }),
+      },
       options,
     );
     const healths = await readHealth(
@@ -182,6 +202,50 @@ const deleteWebhook = defineEndpoint({
     const { workspaceId, environment } = tenant;
     await backend.webhooks.deleteWebhook({ workspaceId, environment, id, expectedVersions }, { context: context() });
     return { status: 204 };
+  },
+});
+
+const pauseWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/pause',
+  operationId: 'pauseWebhook',
+  summary: 'Pause a webhook',
+  description:
+    'The webhook keeps its queue and gets deliveries of new events. None is attempted until it is resumed, except ' +
+    'attempts that have already been taken. 409 if the webhook is disabled.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  success: { status: 200, description: 'The paused webhook.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, tenant, idempotencyKey, backend } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const request = { workspaceId, environment, id, idempotencyKey };
+    const { webhook, replayed } = await backend.webhooks.pauseWebhook(request, { context: context() });
+    const healths = await readHealth(call, [id], { context: context() });
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
+  },
+});
+
+const resumeWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/resume',
+  operationId: 'resumeWebhook',
+  summary: 'Resume a webhook',
+  description: 'The queued deliveries of a paused webhook are attempted. 409 if the webhook is disabled.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  success: { status: 200, description: 'The active webhook.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, tenant, idempotencyKey, backend } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const request = { workspaceId, environment, id, idempotencyKey };
+    const { webhook, replayed } = await backend.webhooks.resumeWebhook(request, { context: context() });
+    const healths = await readHealth(call, [id], { context: context() });
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
   },
 });
 
@@ -266,7 +330,7 @@ const testWebhook = defineEndpoint({
   },
 });
 
-function documentFor(query: { readonly health?: 'full' | undefined } | undefined) {
+function documentFor(query: HealthQuery | undefined) {
   return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
 }
 
@@ -299,6 +363,8 @@ export const webhookEndpoints = [
   listWebhooks,
   updateWebhook,
   deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
   rotateSecret,
   testWebhook,
 ];

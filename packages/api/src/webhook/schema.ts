@@ -55,7 +55,12 @@ const events = z
     },
   });
 
-const status = z.enum(['active', 'disabled']).describe('A disabled webhook receives no events.');
+const status = z
+  .enum(['active', 'paused', 'disabled'])
+  .describe(
+    '`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped. ' +
+      'Disabling ends the queue as failed.',
+  );
 
 const description = text(0, 500).describe('Shown to the users of the dashboard.');
 const ordered = z
@@ -160,6 +165,7 @@ export const createWebhookBody = z
   .strictObject({
     url: webhookUrl,
     events,
+    status: status.optional().meta({ override: { default: 'active' } }),
     ...settings,
     timeout: timeout.optional().meta({ override: { default: defaultTimeoutSeconds } }),
   })
@@ -185,11 +191,20 @@ export const newSecret = z
   })
   .optional();
 
+const healthState = z.enum(['healthy', 'failing', 'paused', 'disabled']);
+
+/** Query parameters of the list. */
+export const webhookFilters = {
+  url: text(1, 2_048).optional().describe('Only webhooks with exactly this URL.'),
+  status: status.optional().describe('Only webhooks with this status.'),
+  health: healthState.optional().describe('Only webhooks with this `health.state`.'),
+};
+
 const health = z
   .strictObject({
-    state: z
-      .enum(['healthy', 'failing', 'paused', 'disabled'])
-      .describe('`failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent.'),
+    state: healthState.describe(
+      '`failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.',
+    ),
     success_rate_1h: z
       .number()
       .min(0)
@@ -267,7 +282,9 @@ const fields = {
 };
 
 export const webhook = z.strictObject(fields).meta({ id: 'Webhook' });
-export const webhookList = listOf(webhook).meta({ id: 'WebhookList' });
+export const webhookList = listOf(webhook, {
+  total: z.int().min(0).nullable().describe('Exact number of webhooks; null if the list is filtered.'),
+}).meta({ id: 'WebhookList' });
 export const oneWebhook = z.strictObject({ data: webhook });
 
 const newWebhook = z.strictObject({ ...fields, secret: newSecret }).meta({ id: 'CreatedWebhook' });

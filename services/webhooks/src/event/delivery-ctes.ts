@@ -39,7 +39,7 @@ function jsonOf(capacity: ReadonlyMap<string, number>): string {
  * Returns CTEs that create a delivery per row of `incoming` (workspace_id, environment, id, type, resource_id,
  * sequence, request_id) and each webhook that matches, and a select that returns a {@link CreatedRow} per leased
  * delivery, and at least one row. Deliveries are leased up to the free capacity, unless the circuit of their webhook is
- * open, or the webhook has a limit per second, which only `leaseFor` enforces. Other deliveries are due immediately,
+ * open, or the webhook is paused, or the webhook has a limit per second, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
  * @param incoming the CTE's name
  * @param webhooks a condition on the webhooks `w` and the events `i`
@@ -60,10 +60,10 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
                              where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
                ) as waits,
                -- How many deliveries may be leased, and whether a due delivery may be leased now.
-               case when e.pause_ms > 0 or w.requests_per_second is not null then 0
+               case when e.pause_ms > 0 or w.paused_at is not null or w.requests_per_second is not null then 0
                     else coalesce(($3::jsonb ->> w.id)::integer,
                                   least(${partOf('w.max_concurrency', '$4', '$7')}, e.concurrency)) end as capacity,
-               coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
+               w.paused_at is null and coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
           from ${incoming} as i
           join webhooks.webhooks as w
             on w.workspace_id = i.workspace_id and w.environment = i.environment

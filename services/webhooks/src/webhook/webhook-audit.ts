@@ -17,6 +17,7 @@ const fields: AuditedFields<Webhook> = {
   events: 'shown',
   status: 'shown',
   disableReason: 'shown',
+  pausedAt: 'omitted',
   secretSealed: { secret: 'secret' },
   secretVersion: 'omitted',
   previousSecretSealed: 'omitted',

@@ -8,7 +8,8 @@ export interface WebhookRow extends EndpointRow {
   environment: Environment;
   id: string;
   events: string[];
-  status: WebhookStatus;
+  status: Exclude<WebhookStatus, 'paused'>;
+  paused_at: Date | null;
   disable_reason: DisableReason | null;
   ordered: boolean;
   description: string;
@@ -21,7 +22,8 @@ export interface WebhookRow extends EndpointRow {
 export const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
-  requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias`;
+  requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias,
+  paused_at`;
 
 /** Columns for reading a webhook with the alias `w`. They omit an expired previous secret. */
 export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
@@ -45,8 +47,10 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
             max_concurrency = $22, requests_per_second = $23, headers = $24, secret_headers = $25,
-            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28,
-            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
+            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29,
+            failing_since = case when (status = 'disabled' or paused_at is not null) and $6 = 'active'
+                                      and $29::timestamptz is null then null
+                                 else failing_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
@@ -74,7 +78,7 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.id,
     webhook.url,
     webhook.events,
-    webhook.status,
+    webhook.status === 'disabled' ? 'disabled' : 'active',
     webhook.disableReason,
     webhook.secretSealed,
     webhook.secretVersion,
@@ -97,19 +101,22 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.secretHeadersSealed,
     webhook.timeoutMs,
     webhook.signatureAlias,
+    webhook.pausedAt,
   ];
 }
 
 export function toWebhook(row: WebhookRow): Webhook {
   const { maxConcurrency, ...endpoint } = toEndpoint(row);
+  const pausedAt = row.status === 'active' ? (row.paused_at ?? undefined) : undefined;
   return {
     ...endpoint,
     workspaceId: row.workspace_id,
     environment: row.environment,
     id: row.id,
     events: row.events,
-    status: row.status,
+    status: pausedAt ? 'paused' : row.status,
     disableReason: row.disable_reason ?? undefined,
+    pausedAt,
     ordered: row.ordered,
     description: row.description,
     secretHeaders: row.secret_headers,

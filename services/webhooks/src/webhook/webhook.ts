@@ -4,7 +4,8 @@ import { eventTypes, isEventType } from '@rms/base/webhook-events';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-export type WebhookStatus = 'active' | 'disabled';
+/** `paused`: it gets deliveries, and none is attempted. */
+export type WebhookStatus = 'active' | 'paused' | 'disabled';
 /** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
@@ -14,7 +15,10 @@ export interface Webhook extends Tenant {
   readonly url: string;
   readonly events: readonly string[];
   readonly status: WebhookStatus;
+  /** Set if the webhook is disabled. */
   readonly disableReason: DisableReason | undefined;
+  /** Set if the webhook is paused. */
+  readonly pausedAt: Date | undefined;
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
   /** Previous secret, which also signs deliveries until `previousSecretUntil`. */
@@ -40,6 +44,15 @@ export interface Webhook extends Tenant {
   readonly rateLimit: RateLimit;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** Returns the fields of a webhook that depend on its status. `at` is the time of the change. */
+export function withStatus(before: Webhook | undefined, status: WebhookStatus, at: Date) {
+  return {
+    status,
+    disableReason: status === 'disabled' ? (before?.disableReason ?? ('manual' as const)) : undefined,
+    pausedAt: status === 'paused' ? (before?.pausedAt ?? at) : undefined,
+  };
 }
 
 /** Returns a webhook's version: the time of its last change in milliseconds. Every change increases it. */

@@ -233,6 +233,13 @@ export enum WebhookStatus {
    * @generated from enum value: WEBHOOK_STATUS_DISABLED = 2;
    */
   DISABLED = 2,
+
+  /**
+   * It gets deliveries, and none is attempted.
+   *
+   * @generated from enum value: WEBHOOK_STATUS_PAUSED = 3;
+   */
+  PAUSED = 3,
 }
 
 /**

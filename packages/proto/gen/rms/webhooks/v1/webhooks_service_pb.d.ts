@@ -7,8 +7,8 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { RateLimit, RetryPolicy, Webhook, WebhookStatus } from "./webhook_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { WebhookHealth, WebhookHealthState } from "./webhook_health_pb.js";
 import type { Attempt } from "./delivery_pb.js";
-import type { WebhookHealth } from "./webhook_health_pb.js";
 
 /**
  * Describes the file rms/webhooks/v1/webhooks_service.proto.
@@ -106,6 +106,13 @@ export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhoo
    * @generated from field: string signature_alias = 14;
    */
   signatureAlias: string;
+
+  /**
+   * Unspecified: active.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookStatus status = 15;
+   */
+  status: WebhookStatus;
 };
 
 /**
@@ -220,6 +227,27 @@ export declare type ListWebhooksRequest = Message<"rms.webhooks.v1.ListWebhooksR
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Exact URL, as the service stores it; empty: any.
+   *
+   * @generated from field: string url = 5;
+   */
+  url: string;
+
+  /**
+   * Unspecified: any.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookStatus status = 6;
+   */
+  status: WebhookStatus;
+
+  /**
+   * Unspecified: any.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookHealthState health = 7;
+   */
+  health: WebhookHealthState;
 };
 
 /**
@@ -252,9 +280,11 @@ export declare type ListWebhooksResponse = Message<"rms.webhooks.v1.ListWebhooks
   previousPageToken: string;
 
   /**
-   * @generated from field: int64 total_size = 4;
+   * Unset if the list is filtered: counting would need a scan.
+   *
+   * @generated from field: optional int64 total_size = 4;
    */
-  totalSize: bigint;
+  totalSize?: bigint | undefined;
 
   /**
    * Counts from 1.
@@ -520,6 +550,118 @@ export declare type DeleteWebhookResponse = Message<"rms.webhooks.v1.DeleteWebho
 export declare const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.PauseWebhookRequest
+ */
+export declare type PauseWebhookRequest = Message<"rms.webhooks.v1.PauseWebhookRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: none. At most 255 characters. Requires an environment.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.PauseWebhookRequest.
+ * Use `create(PauseWebhookRequestSchema)` to create a new message.
+ */
+export declare const PauseWebhookRequestSchema: GenMessage<PauseWebhookRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.PauseWebhookResponse
+ */
+export declare type PauseWebhookResponse = Message<"rms.webhooks.v1.PauseWebhookResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * Whether this is the stored result of an earlier request with the same idempotency key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.PauseWebhookResponse.
+ * Use `create(PauseWebhookResponseSchema)` to create a new message.
+ */
+export declare const PauseWebhookResponseSchema: GenMessage<PauseWebhookResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.ResumeWebhookRequest
+ */
+export declare type ResumeWebhookRequest = Message<"rms.webhooks.v1.ResumeWebhookRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: none. At most 255 characters. Requires an environment.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ResumeWebhookRequest.
+ * Use `create(ResumeWebhookRequestSchema)` to create a new message.
+ */
+export declare const ResumeWebhookRequestSchema: GenMessage<ResumeWebhookRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.ResumeWebhookResponse
+ */
+export declare type ResumeWebhookResponse = Message<"rms.webhooks.v1.ResumeWebhookResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * Whether this is the stored result of an earlier request with the same idempotency key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ResumeWebhookResponse.
+ * Use `create(ResumeWebhookResponseSchema)` to create a new message.
+ */
+export declare const ResumeWebhookResponseSchema: GenMessage<ResumeWebhookResponse>;
+
+/**
  * @generated from message rms.webhooks.v1.RotateSecretRequest
  */
 export declare type RotateSecretRequest = Message<"rms.webhooks.v1.RotateSecretRequest"> & {
@@ -776,6 +918,27 @@ export declare const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof DeleteWebhookRequestSchema;
     output: typeof DeleteWebhookResponseSchema;
+  },
+  /**
+   * Keeps the queue, and attempts no delivery until the webhook is resumed; `conflict` if it is disabled. Attempts that an
+   * instance has already taken may still be made.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.PauseWebhook
+   */
+  pauseWebhook: {
+    methodKind: "unary";
+    input: typeof PauseWebhookRequestSchema;
+    output: typeof PauseWebhookResponseSchema;
+  },
+  /**
+   * Attempts the due deliveries of a paused webhook; `conflict` if it is disabled.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.ResumeWebhook
+   */
+  resumeWebhook: {
+    methodKind: "unary";
+    input: typeof ResumeWebhookRequestSchema;
+    output: typeof ResumeWebhookResponseSchema;
   },
   /**
    * Creates a new secret that signs later deliveries.
