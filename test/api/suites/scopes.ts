@@ -16,6 +16,8 @@ const calls = [
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/pause'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/resume'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/rotate_secret'],
+  ['webhooks:write', 'PUT', '/v1/webhooks/wh_x/client_certificate'],
+  ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x/client_certificate'],
   ['deliveries:read', 'GET', '/v1/deliveries'],
   ['deliveries:read', 'GET', '/v1/deliveries/dlv_x'],
   ['deliveries:read', 'GET', '/v1/replays'],

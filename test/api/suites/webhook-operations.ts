@@ -1,4 +1,5 @@
-import { freePort, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { readFileSync } from 'node:fs';
+import { freePort, makeCertificates, perSuite, startReceiver, suiteFolder, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -9,6 +10,8 @@ interface Rotated {
   secret?: string;
   previous_secret_expires_at: string | null;
 }
+
+const folder = suiteFolder('client-certificates-of-webhooks');
 
 export function webhookOperationsSuite(target: () => Target): void {
   describe('Operations of webhooks', () => {
@@ -331,6 +334,43 @@ export function webhookOperationsSuite(target: () => Target): void {
         expect((await client.post(`/v1/webhooks/${id}/test`, { event_type })).status).toBe(400);
       }
       expect((await client.send('POST', `/v1/webhooks/wh_${'0'.repeat(26)}/test`)).status).toBe(404);
+    });
+
+    test('a client certificate of a webhook is set and removed, and its key is never returned', async () => {
+      const certificates = makeCertificates(folder);
+      const { certFile, keyFile } = certificates.issue('client');
+      const certificate = readFileSync(certFile, 'utf8');
+      const private_key = readFileSync(keyFile, 'utf8');
+      const { id } = await create();
+      const path = `/v1/webhooks/${id}/client_certificate`;
+      const made = await client.put<One<Webhook>>(path, { certificate, private_key });
+      expect([made.status, made.body.data.client_certificate]).toEqual([
+        200,
+        {
+          subject: 'CN=client',
+          fingerprint_sha256: expect.stringMatching(/^(?:[0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+          expires_at: expect.stringMatching(/Z$/),
+        },
+      ]);
+      expect(JSON.stringify(made.body)).not.toContain('PRIVATE');
+      const { data } = (await client.get<One<Webhook>>(`/v1/webhooks/${id}`)).body;
+      expect(data.client_certificate).toEqual(made.body.data.client_certificate);
+      const other = readFileSync(certificates.issue('other').keyFile, 'utf8');
+      for (const [field, body] of [
+        ['client_certificate', { certificate, private_key: other }],
+        ['client_certificate', { certificate: 'no certificate', private_key }],
+        ['private_key', { certificate }],
+        ['private_key', { certificate, private_key: '' }],
+      ] as const) {
+        const wrong = await client.put<ErrorBody>(path, body);
+        expect([wrong.status, wrong.body.error.details?.[0]?.field]).toEqual([400, field]);
+      }
+      const stale = await client.delete(path, { headers: { 'if-match': '"1.x"' } });
+      const removed = await client.delete<One<Webhook>>(path, { headers: { 'if-match': made.headers.etag ?? '' } });
+      expect([stale.status, removed.status, removed.body.data.client_certificate]).toEqual([412, 200, null]);
+      const { data: entries } = (await client.get<Page<object>>(`/v1/audit_log?target_id=${id}&per_page=100`)).body;
+      expect(JSON.stringify(entries)).not.toContain('PRIVATE');
+      expect(entries).toHaveLength(3);
     });
 
     test('If-Match on PATCH and DELETE of a webhook gets 412 after the webhook has changed', async () => {

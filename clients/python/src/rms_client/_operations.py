@@ -29,7 +29,12 @@ class ResourcesOperations:
         return self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return List(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -71,7 +76,8 @@ class WebhooksOperations:
         return self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return List(self._transport, "/v1/webhooks", query, options)
@@ -98,6 +104,21 @@ class WebhooksOperations:
         """
         return self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -114,6 +135,20 @@ class WebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class EventsOperations:
@@ -517,7 +552,12 @@ class AsyncResourcesOperations:
         return await self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return AsyncList(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -559,7 +599,8 @@ class AsyncWebhooksOperations:
         return await self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
@@ -586,6 +627,21 @@ class AsyncWebhooksOperations:
         """
         return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    async def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    async def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     async def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -602,6 +658,20 @@ class AsyncWebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    async def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class AsyncEventsOperations:

@@ -40,6 +40,10 @@ class CreateWebhook(TypedDict):
     """
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     headers: NotRequired[dict[str, str]]
     """Custom headers of every request. Replaces all headers, except those in `secret_headers`
     without a value here, which keep their value. Names that the service or HTTP sets are
@@ -195,8 +199,10 @@ class UpdateWebhook(TypedDict):
     """
     events: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]]
     """Event types, or `["*"]` for all."""
-    status: NotRequired[Literal["active", "disabled"]]
-    """A disabled webhook receives no events."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     headers: NotRequired[dict[str, str]]
     """Custom headers of every request. Replaces all headers, except those in `secret_headers`
     without a value here, which keep their value. Names that the service or HTTP sets are
@@ -226,6 +232,14 @@ class RotateWebhookSecret(TypedDict):
 class TestWebhook(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
+
+
+@final
+class SetWebhookClientCertificate(TypedDict):
+    certificate: str
+    """Certificate in PEM format, followed by its chain if there is one."""
+    private_key: str
+    """Matching private key in PEM format, not encrypted."""
 
 
 @final
@@ -325,8 +339,7 @@ class UpdateApiKey(TypedDict):
     rate_limit: NotRequired[Union[int, None]]
     """Requests per window. It can only lower the limit of the plan. Null: the limit of the plan."""
     expires_at: NotRequired[Union[str, None]]
-    """Time from which the key is rejected. Null: never. A key that is no longer valid keeps its
-    time.
+    """Time from which the key is rejected. Null: never. It cannot change once the key is not valid.
     """
 
 
@@ -400,8 +413,9 @@ class ErrorDocument(TypedDict):
 
 @final
 class ResourceListMeta(TypedDict):
-    total: int
-    """Exact number of items that match the filter."""
+    total: Union[int, None]
+    """Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`.
+    """
     page: int
     per_page: int
 
@@ -427,8 +441,10 @@ class CreatedWebhook(TypedDict):
     url: str
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
-    status: Literal["active", "disabled"]
-    """A disabled webhook receives no events."""
+    status: Literal["active", "paused", "disabled"]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     disabled_reason: Union[Literal["manual", "gone", "failing"], None]
     """`gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days."""
     description: str
@@ -469,7 +485,9 @@ class WebhookRateLimit(TypedDict):
 @final
 class WebhookHealth(TypedDict):
     state: Literal["healthy", "failing", "paused", "disabled"]
-    """`failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent."""
+    """`failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only
+    occasional probes are sent.
+    """
     success_rate_1h: Union[float, None]
     """Share of successful attempts in the last hour. Null if there were none."""
     pending: int
@@ -492,8 +510,8 @@ WebhookClientCertificate = Union[WebhookClientCertificateItem, None]
 
 @final
 class WebhookListMeta(TypedDict):
-    total: int
-    """Exact number of items that match the filter."""
+    total: Union[int, None]
+    """Exact number of webhooks; null if the list is filtered."""
     page: int
     per_page: int
 
@@ -519,8 +537,10 @@ class Webhook(TypedDict):
     url: str
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
-    status: Literal["active", "disabled"]
-    """A disabled webhook receives no events."""
+    status: Literal["active", "paused", "disabled"]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     disabled_reason: Union[Literal["manual", "gone", "failing"], None]
     """`gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days."""
     description: str
@@ -719,13 +739,14 @@ class Delivery(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[DeliveryLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -774,13 +795,14 @@ class DeliveryWithAttempts(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[DeliveryWithAttemptsLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -1052,13 +1074,14 @@ class RequestTimelineDeliveriesItem(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[RequestTimelineDeliveriesItemLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -1612,6 +1635,9 @@ class ListResourcesQuery(TypedDict):
     """Field to sort by. A leading `-` means descending. Names are sorted without regard to case and
     accents.
     """
+    name_prefix: NotRequired[str]
+    """Only resources whose name begins so, without regard to case and accents. Sorts by name."""
+    metadata: NotRequired[dict[str, str]]
 
 
 @final
@@ -1620,6 +1646,12 @@ class ListWebhooksQuery(TypedDict):
     """Items per page."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
+    url: NotRequired[str]
+    """Only webhooks with exactly this URL."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """Only webhooks with this status."""
+    health: NotRequired[Literal["healthy", "failing", "paused", "disabled"]]
+    """Only webhooks with this `health.state`."""
 
 
 @final

@@ -60,6 +60,7 @@ import type {
   RollApiKey,
   RotateWebhookSecret,
   RotatedWebhookSecret,
+  SetWebhookClientCertificate,
   TestAttempt,
   TestWebhook,
   UpdateAlertChannel,
@@ -88,7 +89,12 @@ export class ResourcesOperations {
     return this.#transport.send('POST', '/v1/resources', { options, body, isKeyed: true });
   }
 
-  /** List resources. Requires a key with scope `read`, or the permission `resources:read`. */
+  /**
+   * List resources. A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by
+   * `created_at`; its pages can have fewer items than `per_page`, or none, although `links.next` is set, because each
+   * request reads at most 2,000 resources with the first pair. Requires a key with scope `read`, or the permission
+   * `resources:read`.
+   */
   list(query: ListResourcesQuery = {}, options?: CallOptions): List<Resource, ResourceList['meta']> {
     return new List(this.#transport, '/v1/resources', query, options);
   }
@@ -135,7 +141,10 @@ export class WebhooksOperations {
     return this.#transport.send('POST', '/v1/webhooks', { options, body, isKeyed: true });
   }
 
-  /** List webhooks. Newest first. Requires a key with scope `admin`, or the permission `webhooks:read`. */
+  /**
+   * List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than
+   * `per_page`. Requires a key with scope `admin`, or the permission `webhooks:read`.
+   */
   list(query: ListWebhooksQuery = {}, options?: CallOptions): List<Webhook, WebhookList['meta']> {
     return new List(this.#transport, '/v1/webhooks', query, options);
   }
@@ -164,6 +173,23 @@ export class WebhooksOperations {
   }
 
   /**
+   * Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is attempted until it is
+   * resumed, except attempts that have already been taken. 409 if the webhook is disabled. Requires a key with scope
+   * `admin`, or the permission `webhooks:write`.
+   */
+  pause(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/pause`, { options, isKeyed: true });
+  }
+
+  /**
+   * Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the webhook is disabled. Requires
+   * a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  resume(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/resume`, { options, isKeyed: true });
+  }
+
+  /**
    * Rotate the signing secret. During the overlap, deliveries are signed with both secrets (`webhook-signature`). The
    * response contains the new secret, which is shown only once. If another API key repeats the Idempotency-Key, its
    * response does not contain the secret. Requires a key with scope `admin`, or the permission `webhooks:write`.
@@ -180,6 +206,23 @@ export class WebhooksOperations {
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
+  }
+
+  /**
+   * Set the client certificate. The certificate of this service in TLS connections to the endpoint (mutual TLS). The
+   * private key is stored encrypted and never returned. Replaces the previous certificate; later attempts use the new
+   * one. Requires a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  setClientCertificate(id: string, body: SetWebhookClientCertificate, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('PUT', pathOf`/v1/webhooks/${id}/client_certificate`, { options, body });
+  }
+
+  /**
+   * Remove the client certificate. Later attempts use none. Removing an absent certificate is not an error. Requires a
+   * key with scope `admin`, or the permission `webhooks:write`.
+   */
+  removeClientCertificate(id: string, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('DELETE', pathOf`/v1/webhooks/${id}/client_certificate`, { options });
   }
 }
 

@@ -25,6 +25,11 @@ export interface CreateWebhook {
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
   /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /**
    * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
    * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
    * printable ASCII characters.
@@ -149,8 +154,11 @@ export interface UpdateWebhook {
   url?: string | undefined;
   /** Event types, or `["*"]` for all. */
   events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
-  /** A disabled webhook receives no events. */
-  status?: "active" | "disabled" | undefined;
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
   /**
    * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
    * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
@@ -179,6 +187,13 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+}
+
+export interface SetWebhookClientCertificate {
+  /** Certificate in PEM format, followed by its chain if there is one. */
+  certificate: string;
+  /** Matching private key in PEM format, not encrypted. */
+  private_key: string;
 }
 
 export interface CreateReplay {
@@ -273,7 +288,7 @@ export interface UpdateApiKey {
   allowed_ips?: readonly string[] | null | undefined;
   /** Requests per window. It can only lower the limit of the plan. Null: the limit of the plan. */
   rate_limit?: number | null | undefined;
-  /** Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time. */
+  /** Time from which the key is rejected. Null: never. It cannot change once the key is not valid. */
   expires_at?: string | null | undefined;
 }
 
@@ -331,8 +346,8 @@ export interface ErrorDocument {
 export interface ResourceList {
   data: readonly Resource[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -349,8 +364,11 @@ export interface CreatedWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -386,7 +404,9 @@ export interface WebhookRateLimit {
 }
 
 export interface WebhookHealth {
-  /** `failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent. */
+  /**
+   * `failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.
+   */
   state: "healthy" | "failing" | "paused" | "disabled";
   /** Share of successful attempts in the last hour. Null if there were none. */
   success_rate_1h: number | null;
@@ -398,7 +418,7 @@ export interface WebhookHealth {
   next_attempt_at: string | null;
 }
 
-/** Certificate for mutual TLS with the endpoint. An operator sets it. */
+/** Certificate for mutual TLS with the endpoint. */
 export type WebhookClientCertificate = {
   subject: string;
   fingerprint_sha256: string;
@@ -408,8 +428,8 @@ export type WebhookClientCertificate = {
 export interface WebhookList {
   data: readonly Webhook[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of webhooks; null if the list is filtered. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -426,8 +446,11 @@ export interface Webhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -579,16 +602,16 @@ export interface Delivery {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -631,16 +654,16 @@ export interface DeliveryWithAttempts {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -870,16 +893,16 @@ export interface RequestTimeline {
     /** All attempts, including those that are no longer stored. */
     attempt_count: number;
     /**
-     * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-     * attempt of the webhook, which may be an attempt of another delivery.
+     * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+     * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
      */
     next_attempt_at: string | null;
     /**
      * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
      * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes
-     * are sent.
+     * are sent. `paused`: the webhook is paused.
      */
-    delay_reason: "rate_limit" | "circuit_open" | null;
+    delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
     last_attempt: {
       started_at: string;
       /** Status of the response, also if the response is incomplete; null without one. */
@@ -1352,6 +1375,9 @@ export interface ListResourcesQuery {
   cursor?: string | undefined;
   /** Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents. */
   sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | undefined;
+  /** Only resources whose name begins so, without regard to case and accents. Sorts by name. */
+  name_prefix?: string | undefined;
+  metadata?: { [key: string]: string } | undefined;
 }
 
 export interface ListWebhooksQuery {
@@ -1359,6 +1385,12 @@ export interface ListWebhooksQuery {
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
+  /** Only webhooks with exactly this URL. */
+  url?: string | undefined;
+  /** Only webhooks with this status. */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /** Only webhooks with this `health.state`. */
+  health?: "healthy" | "failing" | "paused" | "disabled" | undefined;
 }
 
 export interface ListEventsQuery {

@@ -175,6 +175,25 @@ export const updateWebhookBody = z
   .strictObject({ url: webhookUrl.optional(), events: events.optional(), status: status.optional(), ...settings })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
 
+const pem = z
+  .string()
+  .min(1)
+  .max(32_768)
+  .regex(/^[\t\n\r -~]+$/, 'must be in PEM format');
+
+export const clientCertificateBody = z
+  .strictObject({
+    certificate: pem.describe('Certificate in PEM format, followed by its chain if there is one.'),
+    private_key: pem.describe('Matching private key in PEM format, not encrypted.'),
+  })
+  .meta({
+    id: 'SetWebhookClientCertificate',
+    example: {
+      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      private_key: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+    },
+  });
+
 /** Without a pattern: URLs that were stored with WEBHOOK_ALLOW_HTTP may use http. */
 const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
 
@@ -272,7 +291,7 @@ const fields = {
   client_certificate: z
     .strictObject({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: shownTime })
     .nullable()
-    .describe('Certificate for mutual TLS with the endpoint. An operator sets it.')
+    .describe('Certificate for mutual TLS with the endpoint.')
     .meta({ id: 'WebhookClientCertificate' }),
   previous_secret_expires_at: shownTime
     .nullable()
