@@ -80,6 +80,7 @@ function nameOf(
     const verb = method === 'put' || method === 'delete' ? `${/^[a-z]+/.exec(operationId)?.[0]}-` : '';
     return verb + action.replaceAll('_', '-');
   }
+  if (id !== undefined && !id.startsWith('{')) return id.replaceAll('_', '-');
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
   if (method === 'patch' || method === 'put') return 'update';

@@ -16,6 +16,7 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     ['admin', 'GET', '/v1/webhooks/wh_x'],
     ['admin', 'PATCH', '/v1/webhooks/wh_x'],
     ['admin', 'DELETE', '/v1/webhooks/wh_x'],
+    ['admin', 'POST', '/v1/webhooks/filter_test'],
     ['admin', 'POST', '/v1/webhooks/wh_x/pause'],
     ['admin', 'POST', '/v1/webhooks/wh_x/resume'],
     ['admin', 'POST', '/v1/webhooks/wh_x/rotate_secret'],

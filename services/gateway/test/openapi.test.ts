@@ -99,6 +99,7 @@ describe('The OpenAPI document', () => {
       'post /v1/replays/{id}/cancel',
       'post /v1/resources',
       'post /v1/webhooks',
+      'post /v1/webhooks/filter_test',
       'post /v1/webhooks/{id}/pause',
       'post /v1/webhooks/{id}/resume',
       'post /v1/webhooks/{id}/rotate_secret',

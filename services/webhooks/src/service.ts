@@ -64,6 +64,7 @@ import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { tailDeliveries } from './rpc/tail-deliveries.ts';
+import { testFilter } from './rpc/test-filter.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { watchEvents } from './rpc/watch-events.ts';
@@ -156,6 +157,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         resumeWebhook: resumeWebhook(parts),
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
+        testFilter: testFilter(parts),
         batchGetWebhookHealth: batchGetWebhookHealth(parts),
       }),
       rpcService(DeliveriesService, {

@@ -77,6 +77,7 @@ export function stepsOn(pool: Pool) {
         retryPolicy: defaultRetryPolicy,
         rateLimit: defaultRateLimit,
         ...noHeaders,
+        filter: undefined,
         timeoutMs: 10_000,
         createdAt: new Date(),
         updatedAt: new Date(),

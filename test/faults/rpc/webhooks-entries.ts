@@ -45,6 +45,9 @@ export const webhooksEntries: Entries<
       [{ id }, 'not_found'],
       [{ id, idempotencyKey }, 'not_found'],
     ]),
+    testFilter: inBoth(({ eventId }) => [
+      [{ filter: '{"all":[{"field":"name","op":"exists"}]}', eventId }, 'not_found'],
+    ]),
     batchGetWebhookHealth: inBoth(({ webhookId, failingId }) => [[{ ids: [webhookId, failingId] }, { healths: [] }]]),
   },
   deliveries: {

@@ -136,6 +136,12 @@ class WebhooksOperations:
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
 
+    def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
+
     def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the
         endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
@@ -658,6 +664,12 @@ class AsyncWebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    async def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
 
     async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the

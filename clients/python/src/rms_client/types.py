@@ -55,12 +55,38 @@ class CreateWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: NotRequired[Union[str, None]]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: NotRequired[Union[WebhookFilter, None]]
+    """Null: all events."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: NotRequired[RetryPolicy]
     rate_limit: NotRequired[WebhookRateLimitChange]
+
+
+@final
+class WebhookFilter(TypedDict):
+    """Condition on the content of events: `all` or `any` of the elements. At most 3 levels of
+    groups, 50 conditions and 8,192 bytes. A field that is absent only satisfies `ne`, `not_in`
+    and `not_exists`. An event that does not match makes no delivery.
+    """
+
+    all: NotRequired[Sequence[WebhookFilterElement]]
+    any: NotRequired[Sequence[WebhookFilterElement]]
+
+
+@final
+class WebhookFilterElement(TypedDict):
+    """A group with `all` or `any`; or a condition with `field`, `op` and `value`."""
+
+    all: NotRequired[Sequence[WebhookFilterElement]]
+    any: NotRequired[Sequence[WebhookFilterElement]]
+    field: NotRequired[str]
+    """`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`."""
+    op: NotRequired[Literal["eq", "ne", "in", "not_in", "prefix", "exists", "not_exists"]]
+    value: NotRequired[Union[str, Sequence[str]]]
+    """A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`."""
 
 
 @final
@@ -117,6 +143,10 @@ class ResourceOfEvent(TypedDict):
     """At most 50 pairs. On update, an object replaces the existing metadata completely."""
     created_at: str
     updated_at: str
+    input_type: NotRequired[Literal["standard", "advanced"]]
+    """The `type` of the request that created the resource. Absent in events of releases that did
+    not send it.
+    """
     version: NotRequired[int]
     """Version of the resource after the change: 1 for its first event, then one more with each
     event. The ETag of the resource begins with it. Absent in events of releases that did not
@@ -214,6 +244,8 @@ class UpdateWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: NotRequired[Union[str, None]]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: NotRequired[Union[WebhookFilter, None]]
+    """Null: all events."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -232,6 +264,15 @@ class RotateWebhookSecret(TypedDict):
 class TestWebhook(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
+
+
+@final
+class TestWebhookFilter(TypedDict):
+    filter: WebhookFilter
+    event_id: NotRequired[str]
+    """An event of the feed. Either this or `event`."""
+    event: NotRequired[dict[str, Any]]
+    """An event as webhooks receive it, or a part of one."""
 
 
 @final
@@ -461,6 +502,8 @@ class CreatedWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: Union[str, None]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: Union[WebhookFilter, None]
+    """Null: all events."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -557,6 +600,8 @@ class Webhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: Union[str, None]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: Union[WebhookFilter, None]
+    """Null: all events."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -621,6 +666,22 @@ class AttemptTiming(TypedDict):
     tls_ms: float
     first_byte_ms: float
     """From the end of the connection to the first byte of the response."""
+
+
+@final
+class WebhookFilterTest(TypedDict):
+    matches: bool
+    """Whether a webhook with this filter would get a delivery."""
+    conditions: Sequence[WebhookFilterCondition]
+    """All conditions, in the order of the filter."""
+
+
+@final
+class WebhookFilterCondition(TypedDict):
+    condition: WebhookFilterElement
+    holds: bool
+    value: Union[str, None]
+    """Value of the field in the event. Null: absent, or not a string."""
 
 
 @final

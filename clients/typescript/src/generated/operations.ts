@@ -63,12 +63,14 @@ import type {
   SetWebhookClientCertificate,
   TestAttempt,
   TestWebhook,
+  TestWebhookFilter,
   UpdateAlertChannel,
   UpdateAlertRule,
   UpdateApiKey,
   UpdateResource,
   UpdateWebhook,
   Webhook,
+  WebhookFilterTest,
   WebhookList,
   Workspace,
 } from './types.ts';
@@ -206,6 +208,14 @@ export class WebhooksOperations {
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
+  }
+
+  /**
+   * Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes nothing. Requires a key with
+   * scope `admin`, or the permission `webhooks:write`.
+   */
+  filterTest(body: TestWebhookFilter, options?: CreateOptions): Promise<Result<WebhookFilterTest>> {
+    return this.#transport.send('POST', '/v1/webhooks/filter_test', { options, body, isKeyed: true });
   }
 
   /**

@@ -41,12 +41,35 @@ export interface CreateWebhook {
   timeout?: number | undefined;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
   ordered?: boolean | undefined;
   retry_policy?: RetryPolicy | undefined;
   rate_limit?: WebhookRateLimitChange | undefined;
+}
+
+/**
+ * Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and
+ * 8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match
+ * makes no delivery.
+ */
+export interface WebhookFilter {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+}
+
+/** A group with `all` or `any`; or a condition with `field`, `op` and `value`. */
+export interface WebhookFilterElement {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+  /** `name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`. */
+  field?: string | undefined;
+  op?: "eq" | "ne" | "in" | "not_in" | "prefix" | "exists" | "not_exists" | undefined;
+  /** A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`. */
+  value?: string | readonly string[] | undefined;
 }
 
 /**
@@ -94,6 +117,8 @@ export interface ResourceOfEvent {
   metadata: { [key: string]: string };
   created_at: string;
   updated_at: string;
+  /** The `type` of the request that created the resource. Absent in events of releases that did not send it. */
+  input_type?: "standard" | "advanced" | undefined;
   /**
    * Version of the resource after the change: 1 for its first event, then one more with each event. The ETag of the
    * resource begins with it. Absent in events of releases that did not send it.
@@ -171,6 +196,8 @@ export interface UpdateWebhook {
   timeout?: number | undefined;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -187,6 +214,14 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+}
+
+export interface TestWebhookFilter {
+  filter: WebhookFilter;
+  /** An event of the feed. Either this or `event`. */
+  event_id?: string | undefined;
+  /** An event as webhooks receive it, or a part of one. */
+  event?: { [key: string]: unknown } | undefined;
 }
 
 export interface SetWebhookClientCertificate {
@@ -385,6 +420,8 @@ export interface CreatedWebhook {
   timeout: number;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -467,6 +504,8 @@ export interface Webhook {
   timeout: number;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -520,6 +559,20 @@ export interface AttemptTiming {
   tls_ms: number;
   /** From the end of the connection to the first byte of the response. */
   first_byte_ms: number;
+}
+
+export interface WebhookFilterTest {
+  /** Whether a webhook with this filter would get a delivery. */
+  matches: boolean;
+  /** All conditions, in the order of the filter. */
+  conditions: readonly WebhookFilterCondition[];
+}
+
+export interface WebhookFilterCondition {
+  condition: WebhookFilterElement;
+  holds: boolean;
+  /** Value of the field in the event. Null: absent, or not a string. */
+  value: string | null;
 }
 
 export interface EventList {

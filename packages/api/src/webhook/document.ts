@@ -51,6 +51,7 @@ export function webhookDocument(webhook: Message | undefined, health?: WebhookHe
     // Unset in a stored response of a release without timeouts.
     timeout: webhook.timeout ? fromDuration(webhook.timeout) : defaultTimeoutSeconds,
     signature_alias: webhook.signatureAlias || null,
+    filter: webhook.filter === '' ? null : (JSON.parse(webhook.filter) as Webhook['filter']),
     health: healthDocument(status, health),
     client_certificate: certificateDocument(webhook.clientCertificate),
     previous_secret_expires_at: timeOf(webhook.previousSecretExpireTime),

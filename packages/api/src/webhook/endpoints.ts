@@ -22,6 +22,9 @@ import {
 import {
   clientCertificateBody,
   createWebhookBody,
+  type FilterTest,
+  filterTestBody,
+  oneFilterTest,
   oneNewWebhook,
   oneRotatedSecret,
   oneWebhook,
@@ -60,6 +63,7 @@ export const createWebhook = defineEndpoint({
         secretHeaders: body.secret_headers ?? [],
         ...(body.timeout === undefined ? {} : { timeout: toDuration(body.timeout) }),
         signatureAlias: body.signature_alias ?? '',
+        filter: body.filter ? JSON.stringify(body.filter) : '',
         ...(body.retry_policy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(body.retry_policy) }),
         ...(body.rate_limit === undefined ? {} : { rateLimit: toRateLimitMessage(body.rate_limit) }),
         idempotencyKey,
@@ -163,7 +167,7 @@ const updateWebhook = defineEndpoint({
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const { url, events, status, description, ordered, retry_policy: retryPolicy, rate_limit: rateLimit } = body;
-    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias } = body;
+    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias, filter } = body;
     const { webhook } = await backend.webhooks.updateWebhook(
       {
         workspaceId,
@@ -179,6 +183,7 @@ const updateWebhook = defineEndpoint({
         ...(secretHeaders === undefined ? {} : { secretHeaders: { names: secretHeaders } }),
         ...(timeout === undefined ? {} : { timeout: toDuration(timeout) }),
         ...(signatureAlias === undefined ? {} : { signatureAlias: signatureAlias ?? '' }),
+        ...(filter === undefined ? {} : { filter: filter ? JSON.stringify(filter) : '' }),
         ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
         ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
       },
@@ -332,6 +337,41 @@ const testWebhook = defineEndpoint({
   },
 });
 
+const testFilter = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/filter_test',
+  operationId: 'testWebhookFilter',
+  summary: 'Test a filter',
+  description: 'Evaluates a filter, and each of its conditions, for an event. Changes nothing.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  body: filterTestBody,
+  success: { status: 200, description: 'The result of the filter and of each condition.', schema: oneFilterTest },
+  async handle({ context, body, tenant, backend, signal }) {
+    const { workspaceId, environment } = tenant;
+    const { matches, conditions } = await backend.webhooks.testFilter(
+      {
+        workspaceId,
+        environment,
+        filter: JSON.stringify(body.filter),
+        eventId: body.event_id ?? '',
+        ...(body.event === undefined ? {} : { event: Buffer.from(JSON.stringify(body.event)) }),
+      },
+      { context: context(), signal: signal() },
+    );
+    const result: FilterTest = {
+      matches,
+      conditions: conditions.map(({ condition, holds, value }) => ({
+        condition: JSON.parse(condition) as FilterTest['conditions'][number]['condition'],
+        holds,
+        value: value ?? null,
+      })),
+    };
+    return { status: 200, json: oneJson(JSON.stringify(result)) };
+  },
+});
+
 const setClientCertificate = defineEndpoint({
   method: 'put',
   path: '/v1/webhooks/{id}/client_certificate',
@@ -415,6 +455,7 @@ export const webhookEndpoints = [
   resumeWebhook,
   rotateSecret,
   testWebhook,
+  testFilter,
   setClientCertificate,
   removeClientCertificate,
 ];

@@ -63,6 +63,7 @@ export class FakeWebhooks {
     resumeWebhook: async ({ id }) => ({ webhook: this.#find(id) }),
     rotateSecret: async ({ id }) => ({ webhook: this.#find(id), secret: '' }),
     testWebhook: async () => ({}),
+    testFilter: async () => ({}),
     batchGetWebhookHealth: async () => ({ healths: [] }),
   });
 

@@ -15,6 +15,7 @@ import {
 import type { Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
+import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
 import {
@@ -32,7 +33,7 @@ import {
   toWebhookMessage,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
-import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
+import { countWebhooks, insertedColumns, valuesOf } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
@@ -73,6 +74,7 @@ async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest):
     ...checkRateLimit(rateLimitOf(request)),
     ...checkDescription(request.description),
     ...checkTimeout(timeoutOf(request)),
+    ...parseFilter(request.filter).violations,
   ];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return url;
@@ -106,11 +108,18 @@ function timeoutOf({ timeout }: CreateWebhookRequest): number {
  * earlier releases stored.
  */
 function contentOf(url: string, request: CreateWebhookRequest): unknown {
-  const { headers, secretHeaders, timeout, signatureAlias, status } = request;
+  const { headers, secretHeaders, timeout, signatureAlias, status, filter } = request;
   const content = contentBefore(url, request);
   const isPlain = Object.keys(headers).length + secretHeaders.length === 0 && !timeout && signatureAlias === '';
-  if (isPlain && status === WebhookStatus.UNSPECIFIED) return content;
-  const given = [Object.entries(headers).sort(), [...secretHeaders].sort(), timeoutOf(request), signatureAlias, status];
+  if (isPlain && status === WebhookStatus.UNSPECIFIED && filter === '') return content;
+  const given = [
+    Object.entries(headers).sort(),
+    [...secretHeaders].sort(),
+    timeoutOf(request),
+    signatureAlias,
+    status,
+    filter,
+  ];
   return [content, ...given];
 }
 
@@ -148,6 +157,7 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     retryPolicy: retryPolicyOf(request),
     rateLimit: rateLimitOf(request),
     ...changeHeaders(box, { ...tenant, webhookId: id }, noHeaders, request),
+    filter: parseFilter(request.filter).filter,
     timeoutMs: timeoutOf(request),
     createdAt,
     updatedAt: createdAt,
@@ -171,8 +181,8 @@ async function countForCreate(tx: Queryable, workspaceId: string, most: number):
 /** Stores a new webhook. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
+    `insert into webhooks.webhooks (${insertedColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }

@@ -17,6 +17,7 @@ import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
+import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
 import {
@@ -83,6 +84,7 @@ async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest):
     ...(checked?.violations ?? []),
     ...(request.events ? checkEvents(request.events.types) : []),
     ...checkDescription(request.description ?? ''),
+    ...parseFilter(request.filter ?? '').violations,
   ];
   if (request.status === WebhookStatus.UNSPECIFIED) {
     details.push({ field: 'status', message: 'must be active, paused or disabled' });
@@ -120,6 +122,7 @@ function change(
       secretHeaders: request.secretHeaders?.names,
       signatureAlias: request.signatureAlias,
     }),
+    filter: request.filter === undefined ? webhook.filter : parseFilter(request.filter).filter,
     timeoutMs,
     ...clientCertificateOf(parts, webhook, request.clientCertificate),
     updatedAt,

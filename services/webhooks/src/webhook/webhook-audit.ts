@@ -39,6 +39,7 @@ const fields: AuditedFields<Webhook> = {
   headers: 'shown',
   secretHeaders: 'shown',
   secretHeadersSealed: { secret: 'secret_header_values' },
+  filter: (filter) => filter && JSON.stringify(filter),
   timeoutMs: 'shown',
   signatureAlias: 'shown',
   createdAt: 'omitted',

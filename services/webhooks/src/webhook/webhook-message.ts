@@ -37,6 +37,7 @@ export function toWebhookMessage(webhook: Webhook) {
     headers: { ...webhook.headers },
     secretHeaders: [...webhook.secretHeaders],
     timeout: durationFromMs(webhook.timeoutMs),
+    filter: webhook.filter ? JSON.stringify(webhook.filter) : '',
     signatureAlias: webhook.signatureAlias ?? '',
     disableReason: webhook.disableReason ?? '',
     ordered: webhook.ordered,

@@ -1,6 +1,8 @@
 import type { Environment, TenantScope } from '@rms/base/tenant';
+import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { Queryable } from '@rms/postgres/db';
 import { type EndpointRow, previousSecretColumns, toEndpoint } from './endpoint-queries.ts';
+import { filterQuery } from './filter.ts';
 import type { DisableReason, Webhook, WebhookStatus } from './webhook.ts';
 
 export interface WebhookRow extends EndpointRow {
@@ -15,6 +17,7 @@ export interface WebhookRow extends EndpointRow {
   description: string;
   requests_per_second: number | null;
   secret_headers: string[];
+  filter: FilterGroup | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -23,7 +26,10 @@ export const columns = `workspace_id, environment, id, url, events, status, disa
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
   requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias,
-  paused_at`;
+  paused_at, filter`;
+
+/** Columns for inserting {@link valuesOf}. */
+export const insertedColumns = `${columns}, filter_query`;
 
 /** Columns for reading a webhook with the alias `w`. They omit an expired previous secret. */
 export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
@@ -47,7 +53,7 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
             max_concurrency = $22, requests_per_second = $23, headers = $24, secret_headers = $25,
-            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29,
+            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29, filter = $30, filter_query = $31,
             failing_since = case when (status = 'disabled' or paused_at is not null) and $6 = 'active'
                                       and $29::timestamptz is null then null
                                  else failing_since end
@@ -102,6 +108,8 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.timeoutMs,
     webhook.signatureAlias,
     webhook.pausedAt,
+    webhook.filter && JSON.stringify(webhook.filter),
+    webhook.filter && filterQuery(webhook.filter),
   ];
 }
 
@@ -120,6 +128,7 @@ export function toWebhook(row: WebhookRow): Webhook {
     ordered: row.ordered,
     description: row.description,
     secretHeaders: row.secret_headers,
+    filter: row.filter ?? undefined,
     rateLimit: { maxConcurrency, requestsPerSecond: row.requests_per_second ?? undefined },
     createdAt: row.created_at,
     updatedAt: row.updated_at,

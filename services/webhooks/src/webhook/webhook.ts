@@ -1,6 +1,7 @@
 import type { FieldViolation } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
+import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
@@ -39,6 +40,8 @@ export interface Webhook extends Tenant {
   readonly secretHeadersSealed: Buffer | undefined;
   /** Another header with the value of X-Service-Signature. */
   readonly signatureAlias: string | undefined;
+  /** Condition that events must meet. */
+  readonly filter: FilterGroup | undefined;
   /** Within this time, the complete response must arrive. */
   readonly timeoutMs: number;
   readonly rateLimit: RateLimit;

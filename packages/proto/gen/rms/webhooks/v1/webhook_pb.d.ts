@@ -207,6 +207,13 @@ export declare type Webhook = Message<"rms.webhooks.v1.Webhook"> & {
    * @generated from field: string signature_alias = 20;
    */
   signatureAlias: string;
+
+  /**
+   * Condition on events, as JSON (packages/base/src/webhook-filter/index.ts). Empty: none.
+   *
+   * @generated from field: string filter = 21;
+   */
+  filter: string;
 };
 
 /**

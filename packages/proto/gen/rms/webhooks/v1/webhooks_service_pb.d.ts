@@ -113,6 +113,13 @@ export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhoo
    * @generated from field: rms.webhooks.v1.WebhookStatus status = 15;
    */
   status: WebhookStatus;
+
+  /**
+   * As in Webhook; empty: none.
+   *
+   * @generated from field: string filter = 16;
+   */
+  filter: string;
 };
 
 /**
@@ -391,6 +398,13 @@ export declare type UpdateWebhookRequest = Message<"rms.webhooks.v1.UpdateWebhoo
    * @generated from field: optional string signature_alias = 16;
    */
   signatureAlias?: string | undefined;
+
+  /**
+   * As in Webhook; empty: none.
+   *
+   * @generated from field: optional string filter = 17;
+   */
+  filter?: string | undefined;
 
   /**
    * Versions. If the object has none of them, the method fails with precondition_failed. Empty: any version.
@@ -828,6 +842,101 @@ export declare type TestWebhookResponse = Message<"rms.webhooks.v1.TestWebhookRe
 export declare const TestWebhookResponseSchema: GenMessage<TestWebhookResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.TestFilterRequest
+ */
+export declare type TestFilterRequest = Message<"rms.webhooks.v1.TestFilterRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * As in Webhook.
+   *
+   * @generated from field: string filter = 3;
+   */
+  filter: string;
+
+  /**
+   * An event of the feed. Either this or `event`.
+   *
+   * @generated from field: string event_id = 4;
+   */
+  eventId: string;
+
+  /**
+   * An event envelope as UTF-8 JSON.
+   *
+   * @generated from field: bytes event = 5;
+   */
+  event: Uint8Array;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TestFilterRequest.
+ * Use `create(TestFilterRequestSchema)` to create a new message.
+ */
+export declare const TestFilterRequestSchema: GenMessage<TestFilterRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.TestFilterResponse
+ */
+export declare type TestFilterResponse = Message<"rms.webhooks.v1.TestFilterResponse"> & {
+  /**
+   * @generated from field: bool matches = 1;
+   */
+  matches: boolean;
+
+  /**
+   * In the order of the filter.
+   *
+   * @generated from field: repeated rms.webhooks.v1.FilterConditionResult conditions = 2;
+   */
+  conditions: FilterConditionResult[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TestFilterResponse.
+ * Use `create(TestFilterResponseSchema)` to create a new message.
+ */
+export declare const TestFilterResponseSchema: GenMessage<TestFilterResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.FilterConditionResult
+ */
+export declare type FilterConditionResult = Message<"rms.webhooks.v1.FilterConditionResult"> & {
+  /**
+   * As JSON.
+   *
+   * @generated from field: string condition = 1;
+   */
+  condition: string;
+
+  /**
+   * @generated from field: bool holds = 2;
+   */
+  holds: boolean;
+
+  /**
+   * Value of the field in the event; unset: the field is absent, or not a string.
+   *
+   * @generated from field: optional string value = 3;
+   */
+  value?: string | undefined;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.FilterConditionResult.
+ * Use `create(FilterConditionResultSchema)` to create a new message.
+ */
+export declare const FilterConditionResultSchema: GenMessage<FilterConditionResult>;
+
+/**
  * @generated from message rms.webhooks.v1.BatchGetWebhookHealthRequest
  */
 export declare type BatchGetWebhookHealthRequest = Message<"rms.webhooks.v1.BatchGetWebhookHealthRequest"> & {
@@ -960,6 +1069,16 @@ export declare const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof TestWebhookRequestSchema;
     output: typeof TestWebhookResponseSchema;
+  },
+  /**
+   * Evaluates a filter for an event, without a webhook.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.TestFilter
+   */
+  testFilter: {
+    methodKind: "unary";
+    input: typeof TestFilterRequestSchema;
+    output: typeof TestFilterResponseSchema;
   },
   /**
    * Returns the health of webhooks' endpoints, at a cost independent of the number of deliveries. Omits unknown
