@@ -121,8 +121,13 @@ export function WebhookPage() {
           of={[
             ['ID', <CopyableId key="id" id={webhook.id} />],
             ['Events', eventsText(webhook.events)],
+            ...(webhook.description ? [['Description', webhook.description] as const] : []),
+            ['Filter', webhook.filter ? <code key="filter">{JSON.stringify(webhook.filter)}</code> : 'none'],
             ['Ordered delivery', webhook.ordered ? 'yes, per resource' : 'no'],
             ['Rate limit', rateLimitText(webhook.rate_limit)],
+            ['Timeout', `${webhook.timeout} s`],
+            ['Custom headers', headersText(webhook)],
+            ['Second signature header', webhook.signature_alias ?? 'none'],
             ['Client certificate', webhook.client_certificate ? 'configured' : 'none'],
             ['Created', <Time key="created" at={webhook.created_at} />],
             ['Updated', <Time key="updated" at={webhook.updated_at} />],
@@ -205,6 +210,12 @@ export function WebhookPage() {
       {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}
     </>
   );
+}
+
+/** Lists the names of the custom headers. */
+function headersText({ headers, secret_headers: secret }: Webhook): string {
+  const names = [...Object.keys(headers), ...secret.map((name) => `${name} (secret)`)];
+  return names.length === 0 ? 'none' : names.join(', ');
 }
 
 function hostOf(url: string): string {
