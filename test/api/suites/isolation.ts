@@ -1,4 +1,4 @@
-import { perSuite, startReceiver } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ApiKey, AuditEntry, ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -49,6 +49,8 @@ export function isolationSuite(target: () => Target): void {
 
     test('no endpoint returns or changes a webhook of another environment or workspace', async () => {
       const path = `/v1/webhooks/${webhook.id}`;
+      const newest = async () => (await owner.get<Page<{ id: string }>>('/v1/events')).body.data[0];
+      const event = await waitUntil(newest, { what: 'an event' });
       for (const [who, outsider] of outsiders) {
         const answers = [
           await outsider.get<ErrorBody>(path),
@@ -66,6 +68,8 @@ export function isolationSuite(target: () => Target): void {
         }
         const list = (await outsider.get<Page<Webhook>>('/v1/webhooks')).body;
         expect([who, list.data, list.meta.total]).toEqual([who, [], 0]);
+        const filterTest = { filter: { all: [{ field: 'name', op: 'exists' }] }, event_id: event.id };
+        expect([who, (await outsider.post('/v1/webhooks/filter_test', filterTest)).status]).toEqual([who, 404]);
         for (const filter of [`url=${encodeURIComponent(webhook.url)}`, 'status=active', 'health=healthy']) {
           const { data } = (await outsider.get<Page<Webhook>>(`/v1/webhooks?${filter}`)).body;
           expect([who, filter, data]).toEqual([who, filter, []]);

@@ -23,6 +23,7 @@ export interface Webhook {
   secret_headers: string[];
   timeout: number;
   signature_alias: string | null;
+  filter: object | null;
   health: {
     state: 'healthy' | 'failing' | 'paused' | 'disabled';
     success_rate_1h: number | null;
