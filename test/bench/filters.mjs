@@ -42,7 +42,9 @@ export async function run({ quick }) {
     for (let round = -3; round < rounds; round++) {
       for (const [name, workspaceId] of Object.entries(tenants)) {
         const event = withMetadata(newEvent(workspaceId), metadata);
-        const arrivals = [{ event, record: { partition: 0, offset: '0' } }];
+        const arrivals = [
+          { event, record: { key: '', value: Buffer.alloc(0), headers: {}, partition: 0, offset: '0' } },
+        ];
         const startedAtMs = performance.now();
         const { filtered } = await fanOut(pool, arrivals, {
           freeCapacity: { ...nothing, part: { rank: 0, count: 1 } },

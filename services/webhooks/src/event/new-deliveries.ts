@@ -105,15 +105,17 @@ const createDeliveries = statementWith(
                        select from webhooks.webhooks as w
                         where w.workspace_id = progress.workspace_id and w.environment = progress.environment
                           and w.filter_query is not null)
-                     then (select case when e.id = progress.id then webhooks.filter_terms(e.body) end
-                             from ${firstEventFrom('progress', 'id, body', 'progress.id', 'progress.id')} as e) end as terms
+                     then (select case when (e.workspace_id, e.environment) = (progress.workspace_id, progress.environment)
+                                       then webhooks.filter_terms(e.body) end
+                             from ${firstEventFrom('progress', 'workspace_id, environment, body', 'progress.id', 'progress.id')} as e)
+                     end as terms
         from progress
     ), matched as (
       select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
              i.workspace_id, i.environment, i.id as event_id, i.type, i.resource_id, i.sequence, i.request_id,
-             w.id as webhook_id, w.status, w.ordered, filter.passes,
+             w.id as webhook_id, w.status, w.ordered, fit.passes,
              w.ordered and (
-               row_number() over (partition by w.id, w.ordered, filter.passes, i.resource_id order by i.sequence) > 1
+               row_number() over (partition by w.id, w.ordered, fit.passes, i.resource_id order by i.sequence) > 1
                or exists (select from webhooks.deliveries as d
                            where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
              ) as waits,
@@ -128,7 +130,7 @@ const createDeliveries = statementWith(
          and (w.events @> array['*'] or w.events @> array[i.type])
         left join webhooks.endpoints as e on e.webhook_id = w.id
        cross join lateral (
-             select w.filter_query is null or coalesce(i.terms @@ w.filter_query, false) as passes) as filter
+             select w.filter_query is null or coalesce(i.terms @@ w.filter_query, false) as passes) as fit
        where i.is_taken and (i.reached is null or w.id <= i.reached) and i.type is not null
     ), chosen as (
       select *, not waits

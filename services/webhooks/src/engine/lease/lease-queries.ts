@@ -181,7 +181,7 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
     select next.webhook_id as endpoint_id, next.workspace_id as endpoint_workspace,
            next.environment as endpoint_environment, next.abandoned, next.pause_ms,
            next.concurrency,
-           coalesce(next.pause_ms = 0 and next.rate_at is null and not next.paused and next.due_at <= now(), false)
+           coalesce(next.pause_ms = 0 and next.rate_at is null and next.paused is not true and next.due_at <= now(), false)
              as has_more,
            l.*, ${endpointColumns}
       from next
