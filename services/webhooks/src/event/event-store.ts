@@ -20,7 +20,7 @@ export interface EventStoreParts {
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
   /** Clock of the pauses, in milliseconds. */
   readonly now?: () => number;
 }
@@ -82,7 +82,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const { jobs, due, unfinished, behind, parked } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, filtered, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
       deliveries,
       handled: { topic, ranges },
@@ -91,6 +91,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     const stored = withoutParked(arrivals, parked, progress);
     progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
+    metrics.filtered.inc(filtered);
     const isUnfinished = new Set(unfinished);
     for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.

@@ -1,5 +1,6 @@
 import { type Statement, statementWith } from '@rms/postgres/db';
 import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
+import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
 import { partOf } from '../engine/schedule/part.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
@@ -37,12 +38,15 @@ export interface NewDeliveries {
   readonly due: string[];
   /** IDs of the events that still lack deliveries. */
   readonly unfinished: string[];
+  /** Number of pairs of an event and a webhook with a filter that the event does not match. */
+  readonly filtered: number;
 }
 
 /** The first row's columns; null in all others. */
 interface FirstRow {
   due: string[] | null;
   unfinished: string[] | null;
+  filtered: number | null;
 }
 
 export type CreatedRow = FirstRow & (JobRow | { [column in keyof JobRow]: null });
@@ -96,25 +100,38 @@ const createDeliveries = statementWith(
       delete from webhooks.deferred_events as d using progress as p
        where $positions::bigint[] is not null and p.reached is null
          and d.workspace_id = p.workspace_id and d.environment = p.environment and d.position = p.position
+    ), described as materialized (
+      -- The terms of an event, on which filters are evaluated. Null: the tenant has no filter.
+      select *, case when is_taken and exists (
+                       select from webhooks.webhooks as w
+                        where w.workspace_id = progress.workspace_id and w.environment = progress.environment
+                          and w.filter_query is not null)
+                     then (select case when (e.workspace_id, e.environment) = (progress.workspace_id, progress.environment)
+                                       then webhooks.filter_terms(e.body) end
+                             from ${firstEventFrom('progress', 'workspace_id, environment, body', 'progress.id', 'progress.id')} as e)
+                     end as terms
+        from progress
     ), matched as (
       select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
              i.workspace_id, i.environment, i.id as event_id, i.type, i.resource_id, i.sequence, i.request_id,
-             w.id as webhook_id, w.status, w.ordered,
+             w.id as webhook_id, w.status, w.ordered, fit.passes,
              w.ordered and (
-               row_number() over (partition by w.id, w.ordered, i.resource_id order by i.sequence) > 1
+               row_number() over (partition by w.id, w.ordered, fit.passes, i.resource_id order by i.sequence) > 1
                or exists (select from webhooks.deliveries as d
                            where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
              ) as waits,
              -- How many deliveries may be leased, and whether a due delivery may be leased now.
-             case when e.pause_ms > 0 or w.requests_per_second is not null then 0
+             case when e.pause_ms > 0 or w.paused_at is not null or w.requests_per_second is not null then 0
                   else coalesce(($freeOfWebhooks::jsonb ->> w.id)::integer,
                                 least(${partOf('w.max_concurrency', '$rank', '$count')}, e.concurrency)) end as capacity,
-             coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
-        from progress as i
+             w.paused_at is null and coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
+        from described as i
         join webhooks.webhooks as w
           on w.workspace_id = i.workspace_id and w.environment = i.environment and w.id > i.after_webhook
          and (w.events @> array['*'] or w.events @> array[i.type])
         left join webhooks.endpoints as e on e.webhook_id = w.id
+       cross join lateral (
+             select w.filter_query is null or coalesce(i.terms @@ w.filter_query, false) as passes) as fit
        where i.is_taken and (i.reached is null or w.id <= i.reached) and i.type is not null
     ), chosen as (
       select *, not waits
@@ -122,7 +139,7 @@ const createDeliveries = statementWith(
                 and row_number() over (partition by workspace_id order by waits or capacity = 0, event_id)
                     <= coalesce(($freeOfWorkspaces::jsonb ->> workspace_id)::integer, $freeOfOtherWorkspaces)
                 and row_number() over (partition by webhook_id order by waits, event_id) <= capacity as leased
-        from matched where status = 'active'
+        from matched where status = 'active' and passes
     ), made as (
       insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
                                        sequence, request_id, ordered, lease, due_at)
@@ -136,12 +153,14 @@ const createDeliveries = statementWith(
                                          request_id, status, end_reason, origin, attempts, created_at)
       select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped',
              'webhook_disabled', 'event', '[]', now()
-        from matched where status <> 'active'
+        from matched where status <> 'active' and passes
     )
     select case when row_number() over () = 1 then array(
              select distinct webhook_id from chosen where open and not waits and not leased) end as due,
            case when row_number() over () = 1 then array(
              select id from progress where reached is not null) end as unfinished,
+           case when row_number() over () = 1 then (
+             select count(*)::integer from matched where not passes) end as filtered,
            c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
            'event' as origin, 0 as tries, 1 as lease, ${selectedEndpointColumns('c')}
       from (select) as one left join chosen as c on c.leased`,
@@ -156,6 +175,7 @@ const createDeliveries = statementWith(
  * Deliveries within the free capacity of this instance are leased. The lease makes each due when it ends. Capacity
  * ignores the budget of failing endpoints, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
+ * An event that does not match the filter of a webhook makes no delivery, and is counted.
  */
 export function creatingDeliveries(
   events: Undelivered,
@@ -187,5 +207,5 @@ export function toNewDeliveries(
     const event = row.id === null ? undefined : events.get(row.event_id);
     return row.id === null || !event ? [] : toJob(row, event, leasedAtMs);
   });
-  return { jobs, due: rows[0]?.due ?? [], unfinished: rows[0]?.unfinished ?? [] };
+  return { jobs, due: rows[0]?.due ?? [], unfinished: rows[0]?.unfinished ?? [], filtered: rows[0]?.filtered ?? 0 };
 }
