@@ -340,6 +340,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
       const lines = following
         .output()
         .split('\n')
+        .slice(0, -1)
         .filter((line) => line.startsWith('{'));
       // The following begins with a whole second, which may contain requests of other tests.
       return lines.map((line) => JSON.parse(line) as Logged).filter(({ request_id: id }) => id.startsWith('follow-'));
