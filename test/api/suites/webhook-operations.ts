@@ -77,6 +77,16 @@ export function webhookOperationsSuite(target: () => Target): void {
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 10_001 } }],
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: '5' } }],
         ['rate_limit.per_minute', { rate_limit: { per_minute: 1 } }],
+        ['headers', { headers: { 'Content-Type': 'text/plain' } }],
+        ['headers', { headers: { A: 'a\r\nB: b' } }],
+        ['headers', { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, '1'])) }],
+        ['headers', { headers: [] }],
+        ['headers', { headers: { A: null } }],
+        ['secret_headers', { secret_headers: ['A'] }],
+        ['timeout', { timeout: 0.9 }],
+        ['timeout', { timeout: 31 }],
+        ['timeout', { timeout: null }],
+        ['signature_alias', { signature_alias: 'Webhook-Id' }],
         ['health', { health: {} }],
       ] as const) {
         for (const { status, body } of [
@@ -110,6 +120,60 @@ export function webhookOperationsSuite(target: () => Target): void {
         requests_per_second: 2.5,
         max_concurrency: 1,
       });
+    });
+
+    test('custom headers, timeout and second signature header of a webhook can be set and changed; secret values are never returned', async () => {
+      const made = await create({
+        url: receiver.url,
+        headers: { 'X-Environment': 'production', Authorization: 'Bearer hidden-value' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      });
+      const shown = {
+        headers: { 'X-Environment': 'production' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      };
+      expect(await read(made)).toMatchObject(shown);
+      const test = await client.post<One<TestAttempt>>(`/v1/webhooks/${made.id}/test`, {});
+      const [request] = receiver.requests.slice(-1);
+      expect(request?.headers).toMatchObject({ 'x-environment': 'production', authorization: 'Bearer hidden-value' });
+      expect(request?.headers['x-old-signature']).toBe(request?.headers['x-service-signature']);
+      expect(test.text).not.toContain('hidden-value');
+      const path = `/v1/webhooks/${made.id}`;
+      for (const [change, expected] of [
+        [{ headers: { A: '1' } }, { headers: { A: '1' }, secret_headers: ['Authorization'] }],
+        [{ secret_headers: [] }, { headers: { A: '1' }, secret_headers: [] }],
+        [{ headers: {} }, { headers: {} }],
+        [{ timeout: 30 }, { timeout: 30 }],
+        [{ signature_alias: null }, { signature_alias: null }],
+      ] as const) {
+        const { status, body } = await client.patch<One<Webhook>>(path, change);
+        expect([status, body.data]).toEqual([200, { ...(await read(made)), ...expected }]);
+      }
+      expect(JSON.stringify(await account.rms('audit', '--target', made.id))).not.toContain('hidden-value');
+    });
+
+    test('everything that GET of a webhook returns can be sent back by PATCH', async () => {
+      const set = {
+        description: 'All settings',
+        ordered: true,
+        retry_policy: { delays: [1] },
+        rate_limit: { requests_per_second: 5, max_concurrency: 2 },
+        headers: { A: '1', B: '2' },
+        secret_headers: ['B'],
+        timeout: 3,
+        signature_alias: 'X-Old-Signature',
+      };
+      for (const made of [await create(), await create(set)]) {
+        const before = await read(made);
+        const isSetting = (name: string) => [...Object.keys(set), 'url', 'events', 'status'].includes(name);
+        const settings = Object.fromEntries(Object.entries(before).filter(([name]) => isSetting(name)));
+        const { status, body } = await client.patch<One<Webhook>>(`/v1/webhooks/${made.id}`, settings);
+        expect([status, body.data]).toEqual([200, { ...before, updated_at: expect.any(String) }]);
+      }
     });
 
     test('a webhook reports its health and why it is disabled', async () => {

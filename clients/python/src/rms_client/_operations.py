@@ -115,7 +115,7 @@ class WebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
@@ -699,7 +699,7 @@ class AsyncWebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)

@@ -40,6 +40,17 @@ class CreateWebhook(TypedDict):
     """
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
+    headers: NotRequired[dict[str, str]]
+    """Custom headers of every request. Replaces all headers, except those in `secret_headers`
+    without a value here, which keep their value. Names that the service or HTTP sets are
+    refused, for example `Content-Type`. Values have printable ASCII characters.
+    """
+    secret_headers: NotRequired[Sequence[str]]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: NotRequired[float]
+    """Seconds within which the complete response must arrive."""
+    signature_alias: NotRequired[Union[str, None]]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -186,6 +197,17 @@ class UpdateWebhook(TypedDict):
     """Event types, or `["*"]` for all."""
     status: NotRequired[Literal["active", "disabled"]]
     """A disabled webhook receives no events."""
+    headers: NotRequired[dict[str, str]]
+    """Custom headers of every request. Replaces all headers, except those in `secret_headers`
+    without a value here, which keep their value. Names that the service or HTTP sets are
+    refused, for example `Content-Type`. Values have printable ASCII characters.
+    """
+    secret_headers: NotRequired[Sequence[str]]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: NotRequired[float]
+    """Seconds within which the complete response must arrive."""
+    signature_alias: NotRequired[Union[str, None]]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -437,6 +459,14 @@ class CreatedWebhook(TypedDict):
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: RetryPolicy
     rate_limit: WebhookRateLimit
+    headers: dict[str, str]
+    """Custom headers of every request, without the secret ones."""
+    secret_headers: Sequence[str]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: float
+    """Seconds within which the complete response must arrive."""
+    signature_alias: Union[str, None]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -521,6 +551,14 @@ class Webhook(TypedDict):
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: RetryPolicy
     rate_limit: WebhookRateLimit
+    headers: dict[str, str]
+    """Custom headers of every request, without the secret ones."""
+    secret_headers: Sequence[str]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: float
+    """Seconds within which the complete response must arrive."""
+    signature_alias: Union[str, None]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]

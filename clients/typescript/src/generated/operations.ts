@@ -191,7 +191,7 @@ export class WebhooksOperations {
   /**
    * Send a test event. Sends a sample event immediately, regardless of the status of the webhook, and returns the
    * attempt. The attempt is not retried. The delivery log has it as a test delivery, which no success rate or alert
-   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 10 seconds.
+   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 30 seconds.
    * Requires a key with scope `admin`, or the permission `deliveries:write`.
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {

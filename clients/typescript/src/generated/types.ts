@@ -24,6 +24,18 @@ export interface CreateWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -139,6 +151,18 @@ export interface UpdateWebhook {
   events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
   /** A disabled webhook receives no events. */
   status?: "active" | "disabled" | undefined;
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -354,6 +378,14 @@ export interface CreatedWebhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -423,6 +455,14 @@ export interface Webhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */

@@ -53,6 +53,10 @@ export const createWebhook = defineEndpoint({
         events: body.events,
         description: body.description ?? '',
         ordered: body.ordered ?? false,
+        headers: body.headers ?? {},
+        secretHeaders: body.secret_headers ?? [],
+        ...(body.timeout === undefined ? {} : { timeout: toDuration(body.timeout) }),
+        signatureAlias: body.signature_alias ?? '',
         ...(body.retry_policy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(body.retry_policy) }),
         ...(body.rate_limit === undefined ? {} : { rateLimit: toRateLimitMessage(body.rate_limit) }),
         idempotencyKey,
@@ -139,6 +143,7 @@ const updateWebhook = defineEndpoint({
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const { url, events, status, description, ordered, retry_policy: retryPolicy, rate_limit: rateLimit } = body;
+    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias } = body;
     const { webhook } = await backend.webhooks.updateWebhook(
       {
         workspaceId,
@@ -150,6 +155,10 @@ const updateWebhook = defineEndpoint({
         ...(status === undefined ? {} : { status: webhookStatuses.toValue(status) }),
         ...(description === undefined ? {} : { description }),
         ...(ordered === undefined ? {} : { ordered }),
+        ...(headers === undefined ? {} : { headers: { values: headers } }),
+        ...(secretHeaders === undefined ? {} : { secretHeaders: { names: secretHeaders } }),
+        ...(timeout === undefined ? {} : { timeout: toDuration(timeout) }),
+        ...(signatureAlias === undefined ? {} : { signatureAlias: signatureAlias ?? '' }),
         ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
         ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
       },
@@ -215,8 +224,8 @@ const rotateSecret = defineEndpoint({
   },
 });
 
-/** Longer than the 10 seconds within which an endpoint must respond. */
-const timeoutMs = 15_000;
+/** Longer than the 30 seconds within which an endpoint must respond. */
+const timeoutMs = 35_000;
 
 const testWebhook = defineEndpoint({
   method: 'post',
@@ -227,7 +236,7 @@ const testWebhook = defineEndpoint({
     'Sends a sample event immediately, regardless of the status of the webhook, and returns the attempt. The attempt is ' +
     'not retried. The delivery log has it as a test delivery, which no success rate or alert counts. ' +
     'At most 10 tests per minute, workspace and environment. ' +
-    'The response can take more than 10 seconds.',
+    'The response can take more than 30 seconds.',
   tag: 'Webhooks',
   permission: 'deliveries:write',
   idempotent: true,
