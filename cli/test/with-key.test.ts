@@ -71,7 +71,7 @@ const namesIn = (command: Command): string[] =>
 test('every operation of the API is a command', async () => {
   const nouns = [
     ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests'],
-    ...['alerts', 'audit', 'workspace'],
+    ...['alerts', 'members', 'invitations', 'audit', 'workspace'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
   const commands = program.commands.filter((command) => nouns.includes(command.name())).flatMap(namesIn);
