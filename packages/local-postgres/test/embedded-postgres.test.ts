@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, preparePostgres, startEmbeddedPostgres } from '@rms/local-postgres';
 import { createPool, type Pool } from '@rms/postgres/db';
-import { suiteFolder, waitUntil } from '@rms/testkit';
+import { disposable, suiteFolder, waitUntil } from '@rms/testkit';
 
 const password = 'a-password';
 
@@ -21,12 +21,8 @@ describe('Embedded PostgreSQL', () => {
     return postgres;
   };
   const withPool = async <T>({ url }: { url: string }, work: (pool: Pool) => Promise<T>): Promise<T> => {
-    const pool = createPool({ url, max: 1, applicationName: 'unit', log: { warn() {} } });
-    try {
-      return await work(pool);
-    } finally {
-      await pool.end();
-    }
+    await using pool = disposable(createPool({ url, max: 1, applicationName: 'unit', log: { warn() {} } }));
+    return await work(pool);
   };
   const countNotes = (postgres: { url: string }) =>
     withPool(postgres, async (pool) => Number((await pool.query('select count(*) from note')).rows[0].count));

@@ -1,13 +1,13 @@
 import { RmsError } from '@rms/base/errors';
 import { createMetrics } from '@rms/runtime/metrics';
+import { perSuite } from '@rms/testkit';
 import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces } from './workspaces-server.ts';
 
 describe('Calls', () => {
-  let workspaces: WorkspacesServer;
   const ended: { side: string; method: string; code: string; requestId?: string }[] = [];
-  beforeAll(async () => {
-    workspaces = await startWorkspaces(
+  const workspaces = perSuite(() =>
+    startWorkspaces(
       {
         createWorkspace: async ({ name }) => {
           if (name === 'taken') throw new RmsError('conflict');
@@ -18,9 +18,8 @@ describe('Calls', () => {
         onCall: ({ method, code }, { requestId }) => void ended.push({ side: 'server', method, code, requestId }),
         onClientCall: ({ method, code }) => void ended.push({ side: 'client', method, code }),
       },
-    );
-  });
-  afterAll(() => workspaces.stop());
+    ),
+  );
 
   test('are reported on both sides at their end, with their code', async () => {
     const method = 'rms.auth.v1.WorkspacesService/CreateWorkspace';

@@ -2,18 +2,15 @@ import { status } from '@grpc/grpc-js';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { perSuite } from '@rms/testkit';
+import { startWorkspaces } from './workspaces-server.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 const none = { GRPC_CERT_FILE: '', GRPC_KEY_FILE: '', GRPC_CA_FILE: '', INSECURE_GRPC: false };
 const securityWith = (GRPC_TOKEN: string) => createRpcSecurity({ ...none, GRPC_TOKEN }, silent);
 
 describe('A server with a token', () => {
-  let started: WorkspacesServer;
-  beforeAll(async () => {
-    started = await startWorkspaces({}, { security: securityWith('right') });
-  });
-  afterAll(() => started?.stop());
+  const started = perSuite(() => startWorkspaces({}, { security: securityWith('right') }));
 
   const clientWith = (token: string) =>
     createClient(WorkspacesService, {

@@ -2,16 +2,16 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type ErrorCode, errorKinds, RmsError } from '@rms/base/errors';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
+import { disposable, perSuite } from '@rms/testkit';
 import { grpcStatuses } from '../src/grpc-statuses.ts';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces } from './workspaces-server.ts';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
 describe('Errors over gRPC', () => {
-  let workspaces: WorkspacesServer;
   let failure: unknown;
-  beforeAll(async () => {
-    workspaces = await startWorkspaces({
+  const workspaces = perSuite(() =>
+    startWorkspaces({
       createWorkspace: async () => {
         throw failure;
       },
@@ -19,9 +19,8 @@ describe('Errors over gRPC', () => {
       listWorkspaces: () => {
         throw failure;
       },
-    });
-  });
-  afterAll(() => workspaces.stop());
+    }),
+  );
 
   const failWith = async (error: unknown, method: 'createWorkspace' | 'listWorkspaces' = 'createWorkspace') => {
     failure = error;
@@ -75,20 +74,18 @@ describe('Errors over gRPC', () => {
       throw lost;
     };
     const codes: string[] = [];
-    const translating = await startWorkspaces(
-      { createWorkspace: async () => fail(), listWorkspaces: fail },
-      { translateError, onCall: ({ code }) => void codes.push(code) },
+    await using translating = disposable(
+      await startWorkspaces(
+        { createWorkspace: async () => fail(), listWorkspaces: fail },
+        { translateError, onCall: ({ code }) => void codes.push(code) },
+      ),
     );
-    try {
-      const { client } = translating;
-      for (const call of [() => client.createWorkspace({}), () => client.listWorkspaces({})]) {
-        await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' });
-      }
-      expect(translating.logged.map(({ fields }) => (fields.err as Error).cause)).toEqual([lost, lost]);
-      expect(codes).toEqual(['service_unavailable', 'service_unavailable']);
-    } finally {
-      await translating.stop();
+    const { client } = translating;
+    for (const call of [() => client.createWorkspace({}), () => client.listWorkspaces({})]) {
+      await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' });
     }
+    expect(translating.logged.map(({ fields }) => (fields.err as Error).cause)).toEqual([lost, lost]);
+    expect(codes).toEqual(['service_unavailable', 'service_unavailable']);
   });
 
   test('a handler that throws synchronously returns an error, too', async () => {
