@@ -1,5 +1,5 @@
 import { SignInOutcome } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
-import { perTest } from '@rms/testkit';
+import { disposable, perTest } from '@rms/testkit';
 import { from, newAddress, newEmail, startAccounts } from '../user-support.ts';
 
 const { SIGNED_IN, REFUSED } = SignInOutcome;
@@ -129,16 +129,12 @@ describe('Password guessing', () => {
   });
 
   test('two instances share the counters', async () => {
-    const other = await startAccounts({ database: accounts.database });
-    try {
-      const email = newEmail();
-      const all = await outcomes(
-        Array.from({ length: 20 }, (_, i) => (i % 2 ? accounts : other).tryPassword(email, 'wrong password')),
-      );
-      expect([count(all, REFUSED), count(all, 'rate_limit_exceeded')]).toEqual([10, 10]);
-    } finally {
-      await other.stop();
-    }
+    await using other = disposable(await startAccounts({ database: accounts.database }));
+    const email = newEmail();
+    const all = await outcomes(
+      Array.from({ length: 20 }, (_, i) => (i % 2 ? accounts : other).tryPassword(email, 'wrong password')),
+    );
+    expect([count(all, REFUSED), count(all, 'rate_limit_exceeded')]).toEqual([10, 10]);
   });
 
   test('metrics count the outcomes of sign-ins', async () => {
