@@ -5,15 +5,13 @@ import type { Handlers } from '@rms/rpc';
 import type { Webhook } from '../webhook/webhook.ts';
 import { toWebhookMessage } from '../webhook/webhook-message.ts';
 import { read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 100;
+import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
 /** Returns one page, newest first. */
 export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
   return async (request) => {
     const { pageSize, pageToken } = request;
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, shortPage);
     const scope = toScope(request);
     const binding = ['webhooks', scope.workspaceId, ...scope.environments].join('\n');
     const start = readPageToken(pageTokenKeys, binding, pageToken);

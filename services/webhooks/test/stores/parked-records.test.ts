@@ -6,7 +6,6 @@ import { failInserts } from '../event/failing-inserts.ts';
 import {
   laneOf,
   newEvent,
-  newTenant,
   startWebhooks,
   type Tenant,
   toRecord,
@@ -32,11 +31,7 @@ describeWith('kafka', 'a tenant whose events cannot be stored, on Kafka', () => 
     rms = await start();
   });
 
-  const subscribed = async () => {
-    const tenant = newTenant();
-    await rms.subscribe(tenant, receiver.url, { ordered: true });
-    return tenant;
-  };
+  const subscribed = () => rms.newSubscriber(receiver.url, { ordered: true });
   const publish = (partition: number, ...events: ReturnType<typeof newEvent>[]) =>
     rms.bus.publish({ topic, partition, records: events.map(toRecord) }, AbortSignal.timeout(30_000));
   /** Events of one resource. */
