@@ -47,21 +47,21 @@ export function stepsOn(pool: Pool) {
     return leased;
   };
   const stored = (events: readonly ReturnType<typeof newEvent>[], freeCapacity: Capacity) =>
-    fanOut(pool, events.map(arrivalOf), { freeCapacity, defer: false });
+    fanOut(pool, events.map(arrivalOf), { freeCapacity });
   /** Deletes the webhooks of all tenants, and their queue. */
   const clear = () =>
     pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints');
   return {
     clear,
     scopeOf,
-    async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
+    async subscribe({ workspaceId }: Tenant, { ordered = false, events = ['*'] } = {}): Promise<string> {
       const id = newId('wh');
       await insertWebhook(pool, {
         workspaceId,
         environment: 'live',
         id,
         url: 'https://example.com/',
-        events: ['*'],
+        events,
         status: 'active',
         disableReason: undefined,
         secretSealed: Buffer.alloc(1),
