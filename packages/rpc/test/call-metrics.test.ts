@@ -1,13 +1,13 @@
 import { RmsError } from '@rms/base/errors';
 import { createMetrics } from '@rms/runtime/metrics';
-import { perSuite } from '@rms/testkit';
 import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
-import { startWorkspaces } from './workspaces-server.ts';
+import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
-describe('Calls', () => {
+describe.each(transports)('Calls by %s', (transport) => {
+  let workspaces: WorkspacesServer;
   const ended: { side: string; method: string; code: string; requestId?: string }[] = [];
-  const workspaces = perSuite(() =>
-    startWorkspaces(
+  beforeAll(async () => {
+    workspaces = await startWorkspaces(
       {
         createWorkspace: async ({ name }) => {
           if (name === 'taken') throw new RmsError('conflict');
@@ -15,11 +15,13 @@ describe('Calls', () => {
         },
       },
       {
+        transport,
         onCall: ({ method, code }, { requestId }) => void ended.push({ side: 'server', method, code, requestId }),
         onClientCall: ({ method, code }) => void ended.push({ side: 'client', method, code }),
       },
-    ),
-  );
+    );
+  });
+  afterAll(() => workspaces.stop());
 
   test('are reported on both sides at their end, with their code', async () => {
     const method = 'rms.auth.v1.WorkspacesService/CreateWorkspace';

@@ -2,25 +2,29 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type ErrorCode, errorKinds, RmsError } from '@rms/base/errors';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
-import { disposable, perSuite } from '@rms/testkit';
 import { grpcStatuses } from '../src/grpc-statuses.ts';
-import { startWorkspaces } from './workspaces-server.ts';
+import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
-describe('Errors over gRPC', () => {
+describe.each(transports)('Errors by %s', (transport) => {
+  let workspaces: WorkspacesServer;
   let failure: unknown;
-  const workspaces = perSuite(() =>
-    startWorkspaces({
-      createWorkspace: async () => {
-        throw failure;
+  beforeAll(async () => {
+    workspaces = await startWorkspaces(
+      {
+        createWorkspace: async () => {
+          throw failure;
+        },
+        // Not async: it throws before it returns a promise.
+        listWorkspaces: () => {
+          throw failure;
+        },
       },
-      // Not async: it throws before it returns a promise.
-      listWorkspaces: () => {
-        throw failure;
-      },
-    }),
-  );
+      { transport },
+    );
+  });
+  afterAll(() => workspaces.stop());
 
   const failWith = async (error: unknown, method: 'createWorkspace' | 'listWorkspaces' = 'createWorkspace') => {
     failure = error;
@@ -74,18 +78,20 @@ describe('Errors over gRPC', () => {
       throw lost;
     };
     const codes: string[] = [];
-    await using translating = disposable(
-      await startWorkspaces(
-        { createWorkspace: async () => fail(), listWorkspaces: fail },
-        { translateError, onCall: ({ code }) => void codes.push(code) },
-      ),
+    const translating = await startWorkspaces(
+      { createWorkspace: async () => fail(), listWorkspaces: fail },
+      { transport, translateError, onCall: ({ code }) => void codes.push(code) },
     );
-    const { client } = translating;
-    for (const call of [() => client.createWorkspace({}), () => client.listWorkspaces({})]) {
-      await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' });
+    try {
+      const { client } = translating;
+      for (const call of [() => client.createWorkspace({}), () => client.listWorkspaces({})]) {
+        await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' });
+      }
+      expect(translating.logged.map(({ fields }) => (fields.err as Error).cause)).toEqual([lost, lost]);
+      expect(codes).toEqual(['service_unavailable', 'service_unavailable']);
+    } finally {
+      await translating.stop();
     }
-    expect(translating.logged.map(({ fields }) => (fields.err as Error).cause)).toEqual([lost, lost]);
-    expect(codes).toEqual(['service_unavailable', 'service_unavailable']);
   });
 
   test('a handler that throws synchronously returns an error, too', async () => {
@@ -103,7 +109,9 @@ describe('Errors over gRPC', () => {
     const received = await workspaces.client.bootstrapWorkspace({ name }).catch((error) => error);
     expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
   });
+});
 
+describe('Errors over a connection', () => {
   test('an unreachable server is service_unavailable', async () => {
     const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 60_000 });
     await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });

@@ -1,14 +1,16 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient } from '@rms/rpc';
 import { perTest } from '@rms/testkit';
-import { startWorkspaces } from './workspaces-server.ts';
+import { startWorkspaces, targetOf, transports } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = ServingStatus;
 const service = 'rms.auth.v1.WorkspacesService';
 
-describe('Health', () => {
+describe.each(transports)('Health by %s', (transport) => {
   const workspaces = perTest(startWorkspaces);
-  const health = perTest(() => createClient(Health, { target: workspaces.server.address, timeoutMs: 60_000 }));
+  const health = perTest(() =>
+    createClient(Health, { target: targetOf(workspaces.server, transport), timeoutMs: 60_000 }),
+  );
 
   test("a server starts as not serving, and reports its state and each service's state", async () => {
     expect(await health.check({})).toMatchObject({ status: NOT_SERVING });

@@ -14,6 +14,7 @@ import type { Capacity } from '../src/engine/schedule/scheduler.ts';
 import type { Arrival } from '../src/event/arrival.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
 import { insertWebhook } from '../src/rpc/create-webhook.ts';
+import { noHeaders } from '../src/webhook/custom-headers.ts';
 import { defaultRateLimit } from '../src/webhook/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/webhook/retry-policy.ts';
 import { type newEvent, type Tenant, toRecord } from './support.ts';
@@ -74,6 +75,8 @@ export function stepsOn(pool: Pool) {
         description: '',
         retryPolicy: defaultRetryPolicy,
         rateLimit: defaultRateLimit,
+        ...noHeaders,
+        timeoutMs: 10_000,
         createdAt: new Date(),
         updatedAt: new Date(),
       });

@@ -1,9 +1,9 @@
 import { type Statement, statementWith } from '@rms/postgres/db';
-import { type DeliveryJob, leaseMs } from '../engine/attempt/job.ts';
+import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
 import { partOf } from '../engine/schedule/part.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
-import { endpointColumns } from '../webhook/endpoint-queries.ts';
+import { endpointColumns, selectedEndpointColumns } from '../webhook/endpoint-queries.ts';
 
 /**
  * Maximum number of deliveries that a statement creates. Bounds its duration, regardless of the number of webhooks of a
@@ -127,7 +127,7 @@ const createDeliveries = statementWith(
                                        sequence, request_id, ordered, lease, due_at)
       select workspace_id, environment, id, event_id, webhook_id, type, resource_id, sequence, request_id, ordered, 1,
              case when waits then null
-                  when leased then now() + interval '${leaseMs} milliseconds'
+                  when leased then now() + (timeout_ms + ${leaseMarginMs}) * interval '1 millisecond'
                   else now() end
         from chosen
     ), skipped as (
@@ -142,9 +142,7 @@ const createDeliveries = statementWith(
            case when row_number() over () = 1 then array(
              select id from progress where reached is not null) end as unfinished,
            c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
-           'event' as origin, 0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version,
-           c.previous_secret_sealed, c.previous_secret_until, c.client_certificate, c.client_key_sealed,
-           c.max_retries, c.initial_delay_ms, c.max_delay_ms, c.retry_delays_ms, c.max_concurrency
+           'event' as origin, 0 as tries, 1 as lease, ${selectedEndpointColumns('c')}
       from (select) as one left join chosen as c on c.leased`,
 );
 

@@ -1,7 +1,7 @@
 import type { Environment, Tenant } from '@rms/base/tenant';
 import { inOneRoundTrip, type Pool, type Queryable, type Statement, statementWith } from '@rms/postgres/db';
 import { type EndpointRow, endpointColumns, toEndpoint } from '../../webhook/endpoint-queries.ts';
-import { type DeliveryJob, leaseMs } from '../attempt/job.ts';
+import { type DeliveryJob, leaseMarginMs } from '../attempt/job.ts';
 import { limits } from '../schedule/limits.ts';
 import { type Part, partOf } from '../schedule/part.ts';
 import type { Refill, Refilled } from '../schedule/scheduler.ts';
@@ -107,7 +107,6 @@ const lock = statementWith<{ webhookIds: string[] }>(
              order by webhook_id for no key update skip locked) as locked`,
 );
 
-const lease = `interval '${leaseMs} milliseconds'`;
 /** See {@link leaseFor}. */
 const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isKnown: boolean[] } & Part>(
   'deliveries-lease',
@@ -121,6 +120,7 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
                   else least(wanted.deliveries, case when not wanted.is_known then e.concurrency end, rate.tokens,
                              ${partOf('w.max_concurrency', '$rank', '$count')} * ${1 + limits.aheadPerAttempt}) end as deliveries,
              rate.begin_at, make_interval(secs => 1 / w.requests_per_second) as rate_interval,
+             (w.timeout_ms + ${leaseMarginMs}) * interval '1 millisecond' as lease_time,
              w.status is distinct from 'active' and exists (
                select from webhooks.deliveries where webhook_id = e.webhook_id) as abandoned
         from unnest($webhookIds::text[], $deliveries::integer[], $isKnown::boolean[])
@@ -137,7 +137,7 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
                                                 * w.requests_per_second) + 1)::integer end as tokens) as rate
        where e.webhook_id = any(string_to_array(current_setting('${lockedSetting}'), ','))
     ), due as materialized (
-      select d.*
+      select d.*, endpoint.lease_time
         from endpoint
        cross join lateral (
              select workspace_id, environment, id, webhook_id from webhooks.deliveries
@@ -145,7 +145,7 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
               order by due_at limit endpoint.deliveries for update skip locked) as d
     ), leased as (
       update webhooks.deliveries as d
-         set due_at = now() + ${lease}, lease = d.lease + 1, leased_until = now() + ${lease}
+         set due_at = now() + due.lease_time, lease = d.lease + 1, leased_until = now() + due.lease_time
         from due
        where ${isDelivery('due')}
       returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
@@ -153,9 +153,9 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
     ), next as materialized (
       -- \`rest\` is the first delivery after the leased ones, which are the earliest. If another transaction has locked
       -- one of the earliest, \`rest\` may be a leased delivery instead. Both are due already, and so is the webhook.
-      select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + ${lease} end) as due_at,
+      select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + endpoint.lease_time end) as due_at,
              rate.rate_at,
-             case when endpoint.pause_ms > 0 and own.leased > 0 then now() + ${lease}
+             case when endpoint.pause_ms > 0 and own.leased > 0 then now() + endpoint.lease_time
                   when endpoint.pause_ms > 0 then webhooks.pause_end(endpoint.not_before)
                   else rate.rate_at - interval '${limits.rateToleranceMs} milliseconds' end as not_before_then
         from endpoint
