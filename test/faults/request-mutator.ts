@@ -8,7 +8,6 @@ export interface HostileRequest {
   readonly noBody: boolean;
 }
 
-
 const names = [
   'name',
   'metadata',

@@ -3,15 +3,7 @@ import { createKafkaBus } from '@rms/bus';
 import { createLogger } from '@rms/runtime/logging';
 import { describeWith, perSuite, startReceiver, testServer, waitUntil } from '@rms/testkit';
 import { failInserts } from '../event/failing-inserts.ts';
-import {
-  laneOf,
-  newEvent,
-  startWebhooks,
-  type Tenant,
-  toRecord,
-  type Webhooks,
-  webhooksDatabase,
-} from '../support.ts';
+import { laneOf, newEvent, startWebhooks, type Tenant, toRecord, type Webhooks, webhooksDatabase } from '../support.ts';
 
 const partitions = 3;
 const log = createLogger({ name: 'test', level: 'silent' });
