@@ -1,4 +1,5 @@
 import { firstId, type IdPrefix } from '@rms/base/ids';
+import { disposable } from '@rms/testkit';
 import pg from 'pg';
 
 /** Rows per table. */
@@ -141,26 +142,22 @@ function timedId(prefix: string, number = 'g'): string {
 /** Fills every table that the services own with {@link rowsPerTable} rows, and collects statistics. */
 export async function seed(url: string): Promise<void> {
   // A client has no timeouts, unlike a pool.
-  const client = new pg.Client(url);
+  await using client = disposable(new pg.Client(url));
   await client.connect();
-  try {
-    // ANALYZE samples 300 rows per unit of this target, here every row, so that all runs have the same statistics.
-    await client.query('set default_statistics_target = 400');
-    // Disables foreign keys and triggers.
-    await client.query('set session_replication_role = replica');
-    for (const table of await readTables(client)) {
-      const rows = smallTables[table.name] ?? rowsPerTable;
-      const names = table.columns.map(({ name }) => `"${name}"`).join(', ');
-      const expressions = table.columns.map((column) => expressionOf(table, column)).join(', ');
-      const { rowCount } = await client.query(
-        `insert into ${table.schema}.${table.name} (${names}) overriding system value
+  // ANALYZE samples 300 rows per unit of this target, here every row, so that all runs have the same statistics.
+  await client.query('set default_statistics_target = 400');
+  // Disables foreign keys and triggers.
+  await client.query('set session_replication_role = replica');
+  for (const table of await readTables(client)) {
+    const rows = smallTables[table.name] ?? rowsPerTable;
+    const names = table.columns.map(({ name }) => `"${name}"`).join(', ');
+    const expressions = table.columns.map((column) => expressionOf(table, column)).join(', ');
+    const { rowCount } = await client.query(
+      `insert into ${table.schema}.${table.name} (${names}) overriding system value
          select ${expressions} from generate_series(1, ${rows}) as g on conflict do nothing`,
-      );
-      if ((rowCount ?? 0) < rows * 0.9) throw new Error(`${table.schema}.${table.name} has only ${rowCount} rows`);
-      await client.query(`vacuum analyze ${table.schema}.${table.name}`);
-    }
-  } finally {
-    await client.end();
+    );
+    if ((rowCount ?? 0) < rows * 0.9) throw new Error(`${table.schema}.${table.name} has only ${rowCount} rows`);
+    await client.query(`vacuum analyze ${table.schema}.${table.name}`);
   }
 }
 

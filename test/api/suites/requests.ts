@@ -1,5 +1,5 @@
 import { newId } from '@rms/base/ids';
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { One, Page, Resource } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -76,37 +76,33 @@ export function requestsSuite(target: () => Target): void {
     });
 
     test('the timeline of a request has its response, event, delivery and attempt', async () => {
-      const receiver = await startReceiver({ path: '' });
-      try {
-        const subscriber = await subscribe(client, receiver);
-        const { id } = await create('timeline-request-1');
-        await subscriber.waitForEventsOf(id, 1);
-        const timeline = await waitUntil(
-          async () => {
-            const answer = await client.get<One<Timeline>>('/v1/requests/timeline-request-1');
-            const { requests = [], deliveries = [] } = answer.status === 200 ? answer.body.data : {};
-            return requests.length === 1 && deliveries[0]?.attempts.length === 1 && answer.body.data;
-          },
-          { what: 'the complete timeline' },
-        );
-        expect(timeline).toMatchObject({
-          requests: [{ method: 'POST', path: '/v1/resources', status: 201 }],
-          events: [{ resource_id: id, type: 'resource.created' }],
-          deliveries: [{ webhook_id: subscriber.webhook.id, status: 'delivered', attempts: [{ status: 200 }] }],
-        });
-        const texts = timeline.steps.map(({ text }) => text).join('\n');
-        for (const part of [
-          'POST /v1/resources in live with key',
-          'resource.created evt_',
-          'responded 201',
-          'attempt 1 of',
-        ]) {
-          expect(texts).toContain(part);
-        }
-        expect(timeline.steps.map(({ at }) => at)).toEqual(timeline.steps.map(({ at }) => at).sort());
-      } finally {
-        await receiver.close();
+      await using receiver = disposable(await startReceiver({ path: '' }));
+      const subscriber = await subscribe(client, receiver);
+      const { id } = await create('timeline-request-1');
+      await subscriber.waitForEventsOf(id, 1);
+      const timeline = await waitUntil(
+        async () => {
+          const answer = await client.get<One<Timeline>>('/v1/requests/timeline-request-1');
+          const { requests = [], deliveries = [] } = answer.status === 200 ? answer.body.data : {};
+          return requests.length === 1 && deliveries[0]?.attempts.length === 1 && answer.body.data;
+        },
+        { what: 'the complete timeline' },
+      );
+      expect(timeline).toMatchObject({
+        requests: [{ method: 'POST', path: '/v1/resources', status: 201 }],
+        events: [{ resource_id: id, type: 'resource.created' }],
+        deliveries: [{ webhook_id: subscriber.webhook.id, status: 'delivered', attempts: [{ status: 200 }] }],
+      });
+      const texts = timeline.steps.map(({ text }) => text).join('\n');
+      for (const part of [
+        'POST /v1/resources in live with key',
+        'resource.created evt_',
+        'responded 201',
+        'attempt 1 of',
+      ]) {
+        expect(texts).toContain(part);
       }
+      expect(timeline.steps.map(({ at }) => at)).toEqual(timeline.steps.map(({ at }) => at).sort());
     });
 
     test('requests of other workspaces and environments are not listed and have no timeline', async () => {

@@ -46,6 +46,8 @@ export interface NotifierParts {
   readonly log: Logger;
   /** See `AlertsConfig`. */
   readonly gatherMs: number;
+  /** See `AlertsConfig`. */
+  readonly pollMs: number;
   /** Called when emails or messages to channels are queued. */
   readonly onEmails: () => void;
 }
@@ -78,7 +80,6 @@ export interface Notifier extends Worker {
 /** Queues the emails of a test in a transaction. */
 type QueueTest = (tx: Queryable) => Promise<{ recipients: readonly string[]; emailIds: readonly string[] }>;
 
-const pollMs = 2_000;
 const batchSize = 20;
 /** Also the delay before a retry while auth is unavailable. */
 const leaseMs = 15_000;
@@ -102,6 +103,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     unsubscribeKeys,
     dashboardUrl,
     gatherMs,
+    pollMs,
     log,
     onEmails,
   } = parts;

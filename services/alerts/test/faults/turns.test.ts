@@ -61,10 +61,11 @@ const workers: readonly Worker[] = [
     log,
     time,
     gatherMs: 60_000,
+    pollMs: 2_000,
     onEmails,
   }),
   createAccountEmails({ pool, auth, box, dashboardUrl, log, time, onEmails }),
-  createEmailSender({ pool, queue, box, deliver: {} as never, sender: {} as never, metrics, log, time }),
+  createEmailSender({ pool, queue, box, deliver: {} as never, sender: {} as never, metrics, log, time, pollMs: 2_000 }),
   createQuotaKeeper({ pool, limiter, log, now: Date.now }),
   createHousekeeping({ pool, log, metrics: registry }),
 ];
