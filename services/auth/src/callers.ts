@@ -52,7 +52,14 @@ export const callers: Callers = {
       RequestsService.method.searchRequests,
     ),
   ],
-  alerts: [listWorkspaces, getWorkspace, listKeys, MembersService.method.listMembers, ...EmailRequestsService.methods],
+  alerts: [
+    listWorkspaces,
+    getWorkspace,
+    listKeys,
+    MembersService.method.listMembers,
+    RequestsService.method.summarizeFailures,
+    ...EmailRequestsService.methods,
+  ],
   dashboard: [
     ...SignInService.methods,
     requestPasswordReset,

@@ -44,6 +44,7 @@ import { rollKey } from './rpc/roll-key.ts';
 import { searchRequests } from './rpc/search-requests.ts';
 import { setPlan } from './rpc/set-plan.ts';
 import { setWorkspacePlan } from './rpc/set-workspace-plan.ts';
+import { summarizeFailures } from './rpc/summarize-failures.ts';
 import { updateKey } from './rpc/update-key.ts';
 import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
@@ -104,6 +105,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         batchReportRequests: batchReportRequests(parts),
         listRequests: listRequests(parts),
         searchRequests: searchRequests(parts),
+        summarizeFailures: summarizeFailures(parts),
       }),
       rpcService(WorkspacesService, {
         createWorkspace: createWorkspace(parts),

@@ -1,5 +1,6 @@
 import type { UsageDocument } from '../../../../src/documents/usage.ts';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../requests/requests-link.tsx';
 
 const count = (value: number) => Math.round(value).toLocaleString();
 
@@ -15,11 +16,16 @@ export function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: U
         <>
           <progress className="progress" aria-label="Quota used" value={Math.min(used, quota)} max={quota} />
           <p className="soft small">
-            {count(used)} of {count(quota)}, until <Time at={endsAt} />
+            <RequestsLink of={{}}>
+              {count(used)} of {count(quota)}
+            </RequestsLink>
+            , until <Time at={endsAt} />
           </p>
         </>
       ) : (
-        <p className="soft small">{quota === 0 ? 'requests, no quota' : 'requests so far'}</p>
+        <p className="soft small">
+          <RequestsLink of={{}}>{quota === 0 ? 'requests, no quota' : 'requests so far'}</RequestsLink>
+        </p>
       )}
     </>
   );
