@@ -73,9 +73,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     idempotency: createIdempotency({ pool, box, schema: 'auth', contextOf: ({ key }) => answerContext(key) }),
     pageTokenKeys,
     challengeKeys,
-    maxKeys,
-    maxMembers,
-    maxInvitations,
+    ...{ maxKeys, maxMembers, maxInvitations },
     log,
   };
   return createGrpcService({

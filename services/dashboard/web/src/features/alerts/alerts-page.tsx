@@ -20,7 +20,7 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { RequestsLink } from '../requests/requests-link.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { rulesPath, useIncidents, useRules } from './alert-queries.ts';
 import { ChannelsCard } from './channels-card.tsx';
 import { HandleIncident } from './handle-incident.tsx';

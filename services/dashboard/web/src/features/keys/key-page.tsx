@@ -13,7 +13,7 @@ import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { RequestsLink } from '../requests/requests-link.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';

@@ -5,8 +5,8 @@ import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { visibleName } from '../../ui/names.ts';
 import { Card } from '../../ui/page.tsx';
 import { useKeys } from '../keys/key-queries.ts';
+import type { RequestFilter } from '../request-links/requests-link.tsx';
 import { useMemberEmails } from '../team/member-queries.ts';
-import type { RequestFilter } from './request-queries.ts';
 
 type Options = readonly (readonly [value: string, text: string])[];
 
@@ -83,12 +83,14 @@ export function RequestFilters({ of: search, onSet }: { readonly of: Search; rea
           placeholder="not_found"
           onSet={(error) => onSet({ error })}
         />
-        <SelectField
-          label="API key"
-          value={search.key ?? ''}
-          options={withSelected([['', 'Any'], ...keys], search.key)}
-          onChange={(event) => onSet({ key: event.target.value })}
-        />
+        {keys.size > 0 || search.key ? (
+          <SelectField
+            label="API key"
+            value={search.key ?? ''}
+            options={withSelected([['', 'Any'], ...keys], search.key)}
+            onChange={(event) => onSet({ key: event.target.value })}
+          />
+        ) : null}
         <SelectField
           label="User"
           value={search.user ?? ''}

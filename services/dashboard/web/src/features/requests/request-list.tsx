@@ -9,11 +9,12 @@ import { Card } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import type { RequestFilter } from '../request-links/requests-link.tsx';
 import { requestLogText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { useMemberEmails } from '../team/member-queries.ts';
 import { RequestFilters, useKeyNames } from './request-filters.tsx';
-import { type RequestFilter, useRequests } from './request-queries.ts';
+import { useRequests } from './request-queries.ts';
 
 const from = '/w/$workspace/$environment/requests';
 

@@ -1,11 +1,7 @@
 import type { Request, Timeline } from '@rms/api';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
-
-/** Filters of the list, with the names and values of the URL's search parameters. */
-export type RequestFilter = Partial<
-  Record<'status' | 'method' | 'route' | 'error' | 'key' | 'user' | 'ip' | 'since' | 'until', string>
->;
+import type { RequestFilter } from '../request-links/requests-link.tsx';
 
 interface RequestList extends List<Request> {
   /** `left_out`: requests that were only counted. */

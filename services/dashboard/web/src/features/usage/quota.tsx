@@ -1,6 +1,6 @@
 import type { UsageDocument } from '../../../../src/documents/usage.ts';
 import { Time } from '../../ui/time.tsx';
-import { RequestsLink } from '../requests/requests-link.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 
 const count = (value: number) => Math.round(value).toLocaleString();
 

@@ -7,7 +7,7 @@ import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
-import { minutesAgo, RequestsLink } from '../requests/requests-link.tsx';
+import { minutesAgo, RequestsLink } from '../request-links/requests-link.tsx';
 import { pointTime } from './point-time.ts';
 import { Quota } from './quota.tsx';
 import { deliveryRate, errorRate } from './rates.ts';
