@@ -94,6 +94,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       time,
       workspaces,
       recipients,
+      requests: auth.requests,
       box,
       unsubscribeKeys,
       dashboardUrl,
@@ -170,7 +171,8 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       await bus.stop();
       await agent.destroy();
       await limiter.stop();
-      for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests]) client.close();
+      for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests, auth.requests])
+        client.close();
       await pool.end();
     },
   });

@@ -80,7 +80,8 @@ test('changes by users are reported to the request log, reads and rejected calls
             environment: 2,
             requestId: response.headers.get('x-request-id'),
             method: 'DELETE',
-            route: '/api/workspaces/{workspace}/{environment}/webhooks/{id}',
+            // As for API keys, so that a search finds both.
+            route: '/v1/webhooks/:id',
             status: response.status,
             actor: 'user:usr_1',
           },

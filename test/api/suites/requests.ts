@@ -12,6 +12,7 @@ interface RequestObject {
   readonly route: string | null;
   readonly status: number | null;
   readonly api_key_id: string | null;
+  readonly client_ip: string | null;
 }
 
 interface Timeline {
@@ -67,6 +68,12 @@ export function requestsSuite(target: () => Target): void {
       expect(await idsOf(`route=${route}&status=200`)).toEqual(['listed-request-5']);
       expect(await idsOf(`method=POST&api_key_id=${read?.api_key_id}&status=201`)).toHaveLength(4);
       expect(await idsOf(`api_key_id=${newId('key')}`)).toEqual([]);
+      expect(await idsOf('error_code=not_found')).toEqual(['listed-request-6']);
+      expect(await idsOf('error_code=conflict')).toEqual([]);
+      expect(await idsOf(`route=${route}&client_ip=${missing?.client_ip}`)).toHaveLength(2);
+      expect(await idsOf('client_ip=192.0.2.1')).toEqual([]);
+      expect(await idsOf(`user_id=${newId('usr')}`)).toEqual([]);
+      expect(await idsOf(`route=${route}&status=2xx`)).toEqual(['listed-request-5']);
       expect(await idsOf('created_after=2999-01-01T00:00:00Z')).toEqual([]);
       const pages = [await list('method=POST&per_page=3')];
       for (let next = pages[0]?.links.next; next; next = pages.at(-1)?.links.next) {

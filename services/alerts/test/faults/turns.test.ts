@@ -55,6 +55,7 @@ const workers: readonly Worker[] = [
     queue,
     workspaces: {} as never,
     recipients: {} as never,
+    requests: {} as never,
     box,
     unsubscribeKeys: [Buffer.alloc(32, 2)],
     dashboardUrl,
