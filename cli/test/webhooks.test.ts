@@ -306,7 +306,11 @@ describe('rms webhooks and trace', () => {
   });
 
   test.each([
-    ...['show', 'pause', 'resume', 'enable', 'disable', 'rotate-secret', 'test'].map((name) => ['webhooks', name, 'wh_none']),
+    ...['show', 'pause', 'resume', 'enable', 'disable', 'rotate-secret', 'test'].map((name) => [
+      'webhooks',
+      name,
+      'wh_none',
+    ]),
     ['webhooks', 'retry-policy', 'wh_none', '--max-retries', '1', '--initial-delay', '1', '--max-delay', '1'],
     ['webhooks', 'retry-policy', 'wh_none', '--delays', '1s'],
     ['webhooks', 'rate-limit', 'wh_none', '--max-concurrency', '1'],
