@@ -5,7 +5,10 @@ import { Environment, Role, suiteWorld, violations } from './support.ts';
 describeWith('chromium', 'The request log in a browser', () => {
   const world = suiteWorld({}, { translated: true });
   const owner = perSuite(() => world.newUser('owner', Role.OWNER));
-  const key = perSuite(() => world.key(Environment.LIVE));
+  let key = '';
+  beforeAll(async () => {
+    key = await world.key(Environment.LIVE);
+  });
 
   const send = async (method: string, path: string, body?: object) => {
     const response = await fetch(world.standalone.liveUrl + path, {

@@ -16,17 +16,13 @@ export function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: U
         <>
           <progress className="progress" aria-label="Quota used" value={Math.min(used, quota)} max={quota} />
           <p className="soft small">
-            <RequestsLink of={{}}>
-              {count(used)} of {count(quota)}
-            </RequestsLink>
-            , until <Time at={endsAt} />
+            {count(used)} of {count(quota)}, until <Time at={endsAt} />
           </p>
         </>
       ) : (
-        <p className="soft small">
-          <RequestsLink of={{}}>{quota === 0 ? 'requests, no quota' : 'requests so far'}</RequestsLink>
-        </p>
+        <p className="soft small">{quota === 0 ? 'requests, no quota' : 'requests so far'}</p>
       )}
+      <RequestsLink of={{}}>View requests</RequestsLink>
     </>
   );
 }
