@@ -1,3 +1,13 @@
+const { Visitor } = require('@swc/core/Visitor.js');
+
+// The visitor of swc does not know `using` declarations, whose parts are those of a `const`.
+const { visitStatement } = Visitor.prototype;
+Visitor.prototype.visitStatement = function visit(statement) {
+  return statement.type === 'UsingDeclaration'
+    ? this.visitVariableDeclaration({ ...statement, declarations: statement.decls })
+    : visitStatement.call(this, statement);
+};
+
 /** Import rules. `npm run check` applies them to sources and tests; build output is excluded. */
 
 /** Packages from the lowest to the highest. A package imports only packages before it. */

@@ -124,6 +124,7 @@ const special: Readonly<Record<string, string>> = {
   'webhooks.endpoints.concurrency': 'null',
   'webhooks.endpoints.rate_at': 'null',
   'webhooks.webhooks.max_concurrency': '32',
+  'webhooks.webhooks.timeout_ms': '10000',
   'webhooks.webhooks.requests_per_second': 'case when g % 1000 = 0 then 10 end',
   'webhooks.events.position': 'g',
   'webhooks.events.type': `('{resource.created,resource.updated,resource.deleted,resource.status_changed}'::text[])[g % 4 + 1]`,

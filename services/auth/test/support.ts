@@ -19,8 +19,6 @@ import { createAuth, readAuthConfig } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 import { createPasswordHasher, type PasswordHasher } from '../src/password/hasher.ts';
 
-export type TestAuth = Awaited<ReturnType<typeof startAuth>>;
-
 /** Creates an empty database with the tables of auth and of the audit log. */
 export const authDatabase = (server?: string): Promise<TestDatabase> =>
   testDatabase([auditMigrations, migrations], server);

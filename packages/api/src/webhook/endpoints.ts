@@ -126,7 +126,8 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
     const { context, query, tenant, backend, url, signal } = call;
     const { workspaceId, environment } = tenant;
     const options = { context: context(), signal: signal() };
-    const page = await backend.webhooks.listWebhooks(
+    const health = query.health === 'full' ? undefined : query.health;
+    const { totalSize, ...page } = await backend.webhooks.listWebhooks(
       {
         workspaceId,
         environment,
@@ -134,9 +135,7 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
         pageToken: query.cursor ?? '',
         url: query.url ?? '',
         ...(query.status === undefined ? {} : { status: webhookStatuses.toValue(query.status) }),
-        ...(query.health === undefined || query.health === 'full'
-          ? {}
-          : { health: healthStates.toValue(query.health) }),
+        ...(health === undefined ? {} : { health: healthStates.toValue(health) }),
       },
       options,
     );
@@ -147,7 +146,8 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
     );
     const toDocument = documentFor(query);
     const items = page.webhooks.map((webhook) => JSON.stringify(toDocument(webhook, healths.get(webhook.id))));
-    return listResponse(items, page, url(), query);
+    const isFiltered = [query.url, query.status, health].some((filter) => filter !== undefined);
+    return listResponse(items, { ...page, ...(isFiltered ? {} : { totalSize }) }, url(), query);
   },
 });
 

@@ -388,9 +388,6 @@ export const oneFilterTest = z.strictObject({ data: filterTest });
 /** Result of a filter for an event. */
 export type FilterTest = z.infer<typeof filterTest>;
 
-/** A filter, as the API shows it. */
-export type FilterDocument = z.infer<typeof filter>;
-
 const newWebhook = z.strictObject({ ...fields, secret: newSecret }).meta({ id: 'CreatedWebhook' });
 export const oneNewWebhook = z.strictObject({ data: newWebhook });
 

@@ -53,7 +53,7 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
       return {
         webhooks: cut.items.map(toWebhookMessage),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
-        ...(isFiltered ? {} : { totalSize: await count(tx, scope) }),
+        totalSize: isFiltered ? 0n : await count(tx, scope),
         page: cut.page,
         pageSize,
       };

@@ -157,7 +157,7 @@ describe('the list of webhooks', () => {
       [{ url, status: WebhookStatus.ACTIVE }, 'a'],
       [{ url, status: WebhookStatus.ACTIVE, health: WebhookHealthState.FAILING }, ''],
     ] as const) {
-      for (const size of [100, 1]) expect([filter, await list(filter, size)]).toEqual([filter, [expected, undefined]]);
+      for (const size of [100, 1]) expect([filter, await list(filter, size)]).toEqual([filter, [expected, 0n]]);
     }
     const { nextPageToken } = await rms.webhooks.listWebhooks({ ...tenant, pageSize: 1, url });
     await expect(rms.webhooks.listWebhooks({ ...tenant, pageSize: 1, pageToken: nextPageToken })).rejects.toMatchObject(

@@ -287,11 +287,11 @@ export declare type ListWebhooksResponse = Message<"rms.webhooks.v1.ListWebhooks
   previousPageToken: string;
 
   /**
-   * Unset if the list is filtered: counting would need a scan.
+   * 0 if the list is filtered: counting would need a scan.
    *
-   * @generated from field: optional int64 total_size = 4;
+   * @generated from field: int64 total_size = 4;
    */
-  totalSize?: bigint | undefined;
+  totalSize: bigint;
 
   /**
    * Counts from 1.
