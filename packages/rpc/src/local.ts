@@ -10,7 +10,6 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import type { RawClient, RawStream, RawUnary } from './client.ts';
 import { maxMessageBytes } from './service-definition.ts';
 
 /**
@@ -19,11 +18,23 @@ import { maxMessageBytes } from './service-definition.ts';
  */
 
 const prefix = 'local:';
-/** Responses of a stream that its reader has not taken yet; with more, the handler waits. */
-const maxUnread = 16;
 
 /** The servers of this process, by local address. */
 const servers = new Map<string, LocalServer>();
+
+/** Methods by name, as those of a client of grpc-js. */
+export type RawClient = { close(): void } & Record<string, unknown>;
+export type RawUnary = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+  callback: (error: ServiceError | null, response: unknown) => void,
+) => { cancel(): void };
+export type RawStream = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
 
 type Definition = MethodDefinition<unknown, unknown>;
 type Handler = (call: LocalCall, respond?: sendUnaryData<unknown>) => void;
@@ -160,9 +171,9 @@ class LocalCall extends EventEmitter {
     this.end();
   };
 
-  /** Returns false if the handler must wait for 'drain' before it sends more. */
+  /** Returns false: a handler that sends more waits for 'drain', until the reader has taken this response. */
   write(response: unknown): boolean {
-    if (this.#isEnded) return true;
+    if (this.#isEnded) return false;
     try {
       const encoded = this.#method.responseSerialize(response);
       if (isTooLong(encoded)) this.fail(grpcStatus.RESOURCE_EXHAUSTED, tooLong);
@@ -171,7 +182,7 @@ class LocalCall extends EventEmitter {
       this.fail(grpcStatus.INTERNAL, `The response cannot be encoded: ${(error as Error).message}`);
     }
     this.emit('readable');
-    return this.#unread.length < maxUnread;
+    return false;
   }
 
   end(): void {
