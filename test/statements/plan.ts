@@ -1,5 +1,6 @@
 import type { IdPrefix } from '@rms/base/ids';
 import type { Pool } from '@rms/postgres/db';
+import { disposable } from '@rms/testkit';
 import type { RecordedStatement } from './recorded-statement.ts';
 import { bigWorkspace, seededId } from './seed.ts';
 
@@ -21,8 +22,21 @@ export interface Plan {
   readonly ran: boolean;
 }
 
+/** Steps that read a row only when their parent asks for one, so that a Limit above them ends them. */
+const streaming = [
+  'Limit',
+  'LockRows',
+  'Append',
+  'Merge Append',
+  'Result',
+  'Subquery Scan',
+  'Nested Loop',
+  'ProjectSet',
+];
+
 interface Node {
   readonly 'Node Type': string;
+  readonly 'Parent Relationship'?: string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Plan Rows': number;
@@ -38,33 +52,28 @@ interface Node {
  * If it fails, for example because a unique key exists, only plans it.
  */
 export async function planOf(pool: Pool, { text, options, values }: RecordedStatement): Promise<Plan> {
-  const client = await pool.connect();
-  try {
-    for (const analyze of [true, false]) {
-      await client.query('begin');
-      // A backslash escapes the next character.
-      for (const [, name, value = ''] of options.matchAll(/-c (\w+)=((?:\\.|\S)+)/g)) {
-        if (name !== 'role')
-          await client.query('select set_config($1, $2, true)', [name, value.replace(/\\(.)/g, '$1')]);
-      }
-      try {
-        const { rows } = await client.query({
-          text: `explain (format json, analyze ${analyze}${analyze ? ', timing off' : ''}) ${text}`,
-          values: ofBigWorkspace(values) as unknown[],
-        });
-        return judge(rows[0]['QUERY PLAN'][0].Plan, analyze);
-      } catch (error) {
-        if ((error as { code?: string }).code === queryCanceled)
-          return { problems: ['exceeds the time limit of statements'], rowsRead: 0, steps: [], ran: false };
-        if (!analyze) throw error;
-      } finally {
-        await client.query('rollback');
-      }
+  await using client = disposable(await pool.connect(), 'release');
+  for (const analyze of [true, false]) {
+    await client.query('begin');
+    // A backslash escapes the next character.
+    for (const [, name, value = ''] of options.matchAll(/-c (\w+)=((?:\\.|\S)+)/g)) {
+      if (name !== 'role') await client.query('select set_config($1, $2, true)', [name, value.replace(/\\(.)/g, '$1')]);
     }
-    throw new Error('unreachable');
-  } finally {
-    client.release();
+    try {
+      const { rows } = await client.query({
+        text: `explain (format json, analyze ${analyze}${analyze ? ', timing off' : ''}) ${text}`,
+        values: ofBigWorkspace(values) as unknown[],
+      });
+      return judge(rows[0]['QUERY PLAN'][0].Plan, analyze);
+    } catch (error) {
+      if ((error as { code?: string }).code === queryCanceled)
+        return { problems: ['exceeds the time limit of statements'], rowsRead: 0, steps: [], ran: false };
+      if (!analyze) throw error;
+    } finally {
+      await client.query('rollback');
+    }
   }
+  throw new Error('unreachable');
 }
 
 /** Replaces every ID in the values with a seeded row's ID. Equal IDs stay equal, different IDs stay different. */
@@ -92,17 +101,22 @@ function judge(root: Node, ran: boolean): Plan {
   const problems: string[] = [];
   const steps: string[] = [];
   let rowsRead = 0;
-  const visit = (node: Node, depth: number) => {
+  // The estimate of a step ignores that a Limit above it ends it early; `most` is the estimate of that Limit.
+  const visit = (node: Node, depth: number, most: number) => {
     const table = node['Relation Name'];
-    const rows = rowsOf(node);
+    const rows = ran ? rowsOf(node) : Math.min(rowsOf(node), most);
     rowsRead = Math.max(rowsRead, rows);
     steps.push(`${'  '.repeat(depth)}${node['Node Type']} ${node['Index Name'] ?? table ?? ''} ${rows}`);
     if (node['Node Type'] === 'Seq Scan' && rows > smallTable) problems.push(`scans ${table} (${rows} rows)`);
     else if (rows > maxRowsRead)
       problems.push(`${node['Node Type']} ${node['Index Name'] ?? table ?? ''} reads ${rows} rows`);
-    for (const child of node.Plans ?? []) visit(child, depth + 1);
+    const ends = streaming.includes(node['Node Type']);
+    for (const child of node.Plans ?? []) {
+      const isAsked = ends && ['Outer', 'Member', 'Subquery'].includes(child['Parent Relationship'] ?? '');
+      visit(child, depth + 1, isAsked ? rows : Number.POSITIVE_INFINITY);
+    }
   };
-  visit(root, 0);
+  visit(root, 0, Number.POSITIVE_INFINITY);
   return { problems, rowsRead, steps, ran };
 }
 

@@ -14,6 +14,8 @@ export type Noun =
   | 'incidents'
   | 'alert-channels'
   | 'keys'
+  | 'members'
+  | 'invitations'
   | 'workspace'
   | 'audit';
 
@@ -25,8 +27,8 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
   replays: ['id', 'webhook_id', 'status', 'created_at'],
   requests: [
-    'request_id',
     'started_at',
+    'request_id',
     'method',
     'path',
     'status',
@@ -39,6 +41,8 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   incidents: ['id', 'kind', 'subject.id', 'subject.name', 'status', 'severity', 'opened_at', 'closed_at', 'summary'],
   'alert-channels': ['id', 'type', 'name', 'addresses', 'url', 'hint', 'created_at'],
   keys: ['id', 'name', 'scope', 'hint', 'created_at', 'last_used_at', 'expires_at', 'status'],
+  members: ['id', 'email', 'name', 'role', 'has_second_factor', 'disabled', 'last_sign_in_at'],
+  invitations: ['id', 'email', 'role', 'invited_by', 'created_at', 'expires_at'],
   workspace: [],
   audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],
 };
@@ -52,6 +56,11 @@ export function rowsText(noun: Noun, items: readonly object[]): string {
     known.map((name) => name.split('.').slice(-2).join(' ').replaceAll('_', ' ').toUpperCase()),
     items.map((item) => known.map((name) => textOf(valueAt(item, name)))),
   );
+}
+
+/** Formats one item of a list as one line: its columns, "-" for an empty one. */
+export function lineText(noun: Noun, item: object): string {
+  return columns[noun].map((name) => textOf(valueAt(item, name)) || '-').join('  ');
 }
 
 /** Formats one document: its fields, one per line. */

@@ -24,7 +24,7 @@ export type { FullKey, Key, NewKey } from './key/schema.ts';
 export { replayEndpoints } from './replay/endpoints.ts';
 export type { Replay, ReplayEstimate } from './replay/schema.ts';
 export { requestEndpoints } from './request/endpoints.ts';
-export type { Timeline } from './request/schema.ts';
+export type { Request, Timeline } from './request/schema.ts';
 export { resourceEndpoints } from './resource/endpoints.ts';
 export type { FullResource, Resource } from './resource/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';

@@ -17,11 +17,6 @@ import { maxMessageBytes } from './service-definition.ts';
  * caller and handler share no object and the same requests are refused.
  */
 
-const prefix = 'local:';
-
-/** The servers of this process, by local address. */
-const servers = new Map<string, LocalServer>();
-
 /** Methods by name, as those of a client of grpc-js. */
 export type RawClient = { close(): void } & Record<string, unknown>;
 export type RawUnary = (
@@ -35,6 +30,11 @@ export type RawStream = (
   metadata: Metadata,
   options: { deadline: number },
 ) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
+
+const prefix = 'local:';
+
+/** The servers of this process, by local address. */
+const servers = new Map<string, LocalServer>();
 
 type Definition = MethodDefinition<unknown, unknown>;
 type Handler = (call: LocalCall, respond?: sendUnaryData<unknown>) => void;

@@ -21,7 +21,7 @@ const managed = [
  * all methods.
  */
 export const callers: Callers = {
-  gateway: [reportUsage, ...forKeys(getUsage, ...managed)],
+  gateway: [reportUsage, ...forKeys(getUsage, getEmailStatus, ...managed)],
   webhooks: [reportUsage],
   dashboard: [
     ...forUsers(...managed, getUsage, getEmailStatus),

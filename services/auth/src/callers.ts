@@ -13,7 +13,8 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
-const { createInvitation, listInvitations, revokeInvitation, findInvitation, acceptInvitation } =
+const { listMembers, updateMember, removeMember } = MembersService.method;
+const { createInvitation, listInvitations, getInvitation, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
 const {
   getUser,
@@ -50,9 +51,21 @@ export const callers: Callers = {
       AuditService.method.listAuditEntries,
       RequestsService.method.listRequests,
       RequestsService.method.searchRequests,
+      ...MembersService.methods,
+      createInvitation,
+      listInvitations,
+      getInvitation,
+      revokeInvitation,
     ),
   ],
-  alerts: [listWorkspaces, getWorkspace, listKeys, MembersService.method.listMembers, ...EmailRequestsService.methods],
+  alerts: [
+    listWorkspaces,
+    getWorkspace,
+    listKeys,
+    MembersService.method.listMembers,
+    RequestsService.method.summarizeFailures,
+    ...EmailRequestsService.methods,
+  ],
   dashboard: [
     ...SignInService.methods,
     requestPasswordReset,
@@ -61,7 +74,9 @@ export const callers: Callers = {
     findInvitation,
     acceptInvitation,
     ...forUsers(
-      ...MembersService.methods,
+      listMembers,
+      updateMember,
+      removeMember,
       ...SecondFactorsService.methods,
       createInvitation,
       listInvitations,

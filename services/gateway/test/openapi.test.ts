@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { envelopeOf } from '@rms/api';
 import { eventTypes } from '@rms/base/webhook-events';
-import { perSuite } from '@rms/testkit';
+import { disposable, perSuite } from '@rms/testkit';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { startGateway } from './support/start-gateway.ts';
 
@@ -22,13 +22,9 @@ describe('The OpenAPI document', () => {
   });
 
   test('names the path under which a proxy serves the API', async () => {
-    const other = await startGateway({ env: { PUBLIC_API_URL: 'https://example.com/rms' } });
-    try {
-      const { body } = await other.send('GET', '/openapi.json');
-      expect(body.servers).toMatchObject([{ url: '/rms' }]);
-    } finally {
-      await other.stop();
-    }
+    await using other = disposable(await startGateway({ env: { PUBLIC_API_URL: 'https://example.com/rms' } }));
+    const { body } = await other.send('GET', '/openapi.json');
+    expect(body.servers).toMatchObject([{ url: '/rms' }]);
   });
 
   test('passes the recommended rules of a linter', async () => {
@@ -57,8 +53,11 @@ describe('The OpenAPI document', () => {
     expect(operations.sort()).toEqual([
       'delete /v1/alert_channels/{id}',
       'delete /v1/api_keys/{id}',
+      'delete /v1/invitations/{id}',
+      'delete /v1/members/{id}',
       'delete /v1/resources/{id}',
       'delete /v1/webhooks/{id}',
+      'delete /v1/webhooks/{id}/client_certificate',
       'get /v1/alert_channels',
       'get /v1/alert_channels/{id}',
       'get /v1/alert_rules',
@@ -72,6 +71,10 @@ describe('The OpenAPI document', () => {
       'get /v1/events/{id}',
       'get /v1/incidents',
       'get /v1/incidents/{id}',
+      'get /v1/invitations',
+      'get /v1/invitations/{id}',
+      'get /v1/members',
+      'get /v1/members/{id}',
       'get /v1/replays',
       'get /v1/replays/{id}',
       'get /v1/requests',
@@ -83,6 +86,7 @@ describe('The OpenAPI document', () => {
       'get /v1/workspace',
       'patch /v1/alert_channels/{id}',
       'patch /v1/api_keys/{id}',
+      'patch /v1/members/{id}',
       'patch /v1/resources/{id}',
       'patch /v1/webhooks/{id}',
       'post /v1/alert_channels',
@@ -94,13 +98,18 @@ describe('The OpenAPI document', () => {
       'post /v1/deliveries/{id}/redeliver',
       'post /v1/incidents/{id}/acknowledge',
       'post /v1/incidents/{id}/mute',
+      'post /v1/invitations',
       'post /v1/replays',
       'post /v1/replays/{id}/cancel',
       'post /v1/resources',
       'post /v1/webhooks',
+      'post /v1/webhooks/filter_test',
+      'post /v1/webhooks/{id}/pause',
+      'post /v1/webhooks/{id}/resume',
       'post /v1/webhooks/{id}/rotate_secret',
       'post /v1/webhooks/{id}/test',
       'put /v1/alert_rules/{kind}',
+      'put /v1/webhooks/{id}/client_certificate',
     ]);
     for (const item of Object.values(paths)) {
       for (const { responses } of Object.values(item)) {
@@ -119,25 +128,21 @@ describe('The OpenAPI document', () => {
       return ['CreateWebhook', 'UpdateWebhook'].map((name) => schemas[name]?.properties.url as Keywords);
     };
     const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8' };
-    const open = await startGateway({ env });
-    try {
-      for (const [document, http, text] of [
-        [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
-        [
-          (await open.send('GET', '/openapi.json')).body,
-          true,
-          'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
-        ],
-      ] as const) {
-        for (const { pattern, description } of urlsOf(document)) {
-          const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
-            new RegExp(pattern).test(url),
-          );
-          expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
-        }
+    await using open = disposable(await startGateway({ env }));
+    for (const [document, http, text] of [
+      [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
+      [
+        (await open.send('GET', '/openapi.json')).body,
+        true,
+        'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
+      ],
+    ] as const) {
+      for (const { pattern, description } of urlsOf(document)) {
+        const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
+          new RegExp(pattern).test(url),
+        );
+        expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
       }
-    } finally {
-      await open.stop();
     }
   });
 

@@ -11,10 +11,12 @@ import { idempotencySuite } from './idempotency.ts';
 import { isolationSuite } from './isolation.ts';
 import { limitsSuite } from './limits.ts';
 import { listsSuite } from './lists.ts';
+import { membersSuite } from './members.ts';
 import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
 import { resourcesSuite } from './resources.ts';
+import { roundTripsSuite } from './round-trips.ts';
 import { scopesSuite } from './scopes.ts';
 import { webhookOperationsSuite } from './webhook-operations.ts';
 import { webhookStatesSuite } from './webhook-states.ts';
@@ -55,6 +57,8 @@ export const requestsPart: Part = {
     operatorSuite,
     alertsSuite,
     alertOperationsSuite,
+    roundTripsSuite,
+    membersSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };

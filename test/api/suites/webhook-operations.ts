@@ -1,4 +1,5 @@
-import { freePort, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { readFileSync } from 'node:fs';
+import { freePort, makeCertificates, perSuite, startReceiver, suiteFolder, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -9,6 +10,8 @@ interface Rotated {
   secret?: string;
   previous_secret_expires_at: string | null;
 }
+
+const folder = suiteFolder('client-certificates-of-webhooks');
 
 export function webhookOperationsSuite(target: () => Target): void {
   describe('Operations of webhooks', () => {
@@ -74,6 +77,22 @@ export function webhookOperationsSuite(target: () => Target): void {
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 10_001 } }],
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: '5' } }],
         ['rate_limit.per_minute', { rate_limit: { per_minute: 1 } }],
+        ['headers', { headers: { 'Content-Type': 'text/plain' } }],
+        ['headers', { headers: { A: 'a\r\nB: b' } }],
+        ['headers', { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, '1'])) }],
+        ['headers', { headers: [] }],
+        ['headers', { headers: { A: null } }],
+        ['secret_headers', { secret_headers: ['A'] }],
+        ['timeout', { timeout: 0.9 }],
+        ['timeout', { timeout: 31 }],
+        ['timeout', { timeout: null }],
+        ['signature_alias', { signature_alias: 'Webhook-Id' }],
+        ['filter', { filter: {} }],
+        ['filter', { filter: [] }],
+        ['filter', { filter: { all: [] } }],
+        ['filter.all.0', { filter: { all: [{ field: 'id', op: 'exists' }] } }],
+        ['filter.all.0', { filter: { all: [{ field: 'name', op: 'eq', value: 1 }] } }],
+        ['filter', { filter: { all: Array(51).fill({ field: 'name', op: 'exists' }) } }],
         ['health', { health: {} }],
       ] as const) {
         for (const { status, body } of [
@@ -109,6 +128,63 @@ export function webhookOperationsSuite(target: () => Target): void {
       });
     });
 
+    test('custom headers, timeout and second signature header of a webhook can be set and changed; secret values are never returned', async () => {
+      const made = await create({
+        url: receiver.url,
+        headers: { 'X-Environment': 'production', Authorization: 'Bearer hidden-value' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      });
+      const shown = {
+        headers: { 'X-Environment': 'production' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      };
+      expect(await read(made)).toMatchObject(shown);
+      const test = await client.post<One<TestAttempt>>(`/v1/webhooks/${made.id}/test`, {});
+      const [request] = receiver.requests.slice(-1);
+      expect(request?.headers).toMatchObject({ 'x-environment': 'production', authorization: 'Bearer hidden-value' });
+      expect(request?.headers['x-old-signature']).toBe(request?.headers['x-service-signature']);
+      expect(test.text).not.toContain('hidden-value');
+      const path = `/v1/webhooks/${made.id}`;
+      for (const [change, expected] of [
+        [{ headers: { A: '1' } }, { headers: { A: '1' }, secret_headers: ['Authorization'] }],
+        [{ secret_headers: [] }, { headers: { A: '1' }, secret_headers: [] }],
+        [{ headers: {} }, { headers: {} }],
+        [{ timeout: 30 }, { timeout: 30 }],
+        [{ signature_alias: null }, { signature_alias: null }],
+      ] as const) {
+        const { status, body } = await client.patch<One<Webhook>>(path, change);
+        expect([status, body.data]).toEqual([200, { ...(await read(made)), ...expected }]);
+      }
+      expect(JSON.stringify(await account.rms('audit', '--target', made.id))).not.toContain('hidden-value');
+    });
+
+    test('everything that GET of a webhook returns can be sent back by PATCH', async () => {
+      const set = {
+        description: 'All settings',
+        ordered: true,
+        retry_policy: { delays: [1] },
+        rate_limit: { requests_per_second: 5, max_concurrency: 2 },
+        headers: { A: '1', B: '2' },
+        secret_headers: ['B'],
+        timeout: 3,
+        signature_alias: 'X-Old-Signature',
+        filter: {
+          any: [{ field: 'metadata.team', op: 'in', value: ['a', 'b'] }, { all: [{ field: 'name', op: 'exists' }] }],
+        },
+      };
+      for (const made of [await create(), await create(set)]) {
+        const before = await read(made);
+        const isSetting = (name: string) => [...Object.keys(set), 'url', 'events', 'status'].includes(name);
+        const settings = Object.fromEntries(Object.entries(before).filter(([name]) => isSetting(name)));
+        const { status, body } = await client.patch<One<Webhook>>(`/v1/webhooks/${made.id}`, settings);
+        expect([status, body.data]).toEqual([200, { ...before, updated_at: expect.any(String) }]);
+      }
+    });
+
     test('a webhook reports its health and why it is disabled', async () => {
       const { webhook } = await subscribe(client, receiver);
       expect(webhook).toMatchObject({
@@ -133,6 +209,148 @@ export function webhookOperationsSuite(target: () => Target): void {
       expect(disabled.body.data).toMatchObject({ disabled_reason: 'manual', health: { state: 'disabled' } });
       const { data } = (await client.get<Page<Webhook>>('/v1/webhooks?per_page=100')).body;
       expect(data.find(({ id }) => id === failing.id)).toMatchObject({ disabled_reason: 'manual' });
+    });
+
+    test('a paused webhook keeps its queue, and delivers it when it is resumed', async () => {
+      const { webhook } = await subscribe(client, receiver);
+      const path = `/v1/webhooks/${webhook.id}`;
+      const paused = await client.post<One<Webhook>>(`${path}/pause`, {});
+      expect([paused.status, paused.body.data.status, paused.body.data.health.state]).toEqual([
+        200,
+        'paused',
+        'paused',
+      ]);
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'While paused' });
+      const { id } = expectStatus(made, 201).body.data;
+      await waitUntil(async () => (await read(webhook)).health.pending === 1, { what: 'a queued delivery' });
+      const isDelivered = () => receiver.requests.some(({ json }) => json.data.object.id === id);
+      const deliveries = `/v1/deliveries?webhook_id=${webhook.id}`;
+      const [waiting] = (await client.get<Page<{ status: string; delay_reason: string }>>(deliveries)).body.data;
+      expect([isDelivered(), waiting?.status]).toEqual([false, 'pending']);
+      const resumed = await client.post<One<Webhook>>(`${path}/resume`, {});
+      expect([resumed.status, resumed.body.data.status]).toEqual([200, 'active']);
+      await waitUntil(async () => isDelivered(), { what: 'the delivery' });
+      expect((await client.patch<One<Webhook>>(path, { status: 'paused' })).body.data.status).toBe('paused');
+      expect((await client.patch<One<Webhook>>(path, { status: 'disabled' })).body.data.status).toBe('disabled');
+      for (const action of ['pause', 'resume']) {
+        const { status, body } = await client.post<ErrorBody>(`${path}/${action}`, {});
+        expect([action, status, body.error.code]).toEqual([action, 409, 'conflict']);
+      }
+    });
+
+    test('a webhook can be created disabled or paused', async () => {
+      expect(await create({ status: 'disabled' })).toMatchObject({ status: 'disabled', disabled_reason: 'manual' });
+      expect(await create({ status: 'paused' })).toMatchObject({ status: 'paused', disabled_reason: null });
+      expect(await create({ status: 'active' })).toMatchObject({ status: 'active', disabled_reason: null });
+      expect((await client.post('/v1/webhooks', { url, events: ['*'], status: 'off' })).status).toBe(400);
+    });
+
+    test('webhooks are found by their exact URL, their status and their health', async () => {
+      const exact = 'https://example.com/found?by=url';
+      const [paused, disabled] = [
+        await create({ url: exact, status: 'paused' }),
+        await create({ url: exact, status: 'disabled' }),
+      ];
+      await create({ url: `${exact}s` });
+      const found = async (query: object) => {
+        const text = new URLSearchParams({ url: exact, ...query }).toString();
+        const { data, meta } = expectStatus(await client.get<Page<Webhook>>(`/v1/webhooks?${text}`), 200).body;
+        return [data.map(({ id }) => id), meta.total];
+      };
+      expect(await found({})).toEqual([[disabled.id, paused.id], null]);
+      expect(await found({ status: 'paused' })).toEqual([[paused.id], null]);
+      expect(await found({ health: 'disabled' })).toEqual([[disabled.id], null]);
+      expect(await found({ health: 'healthy' })).toEqual([[], null]);
+      for (const query of ['status=off', 'health=full', 'health=ill', 'url=']) {
+        expect([query, (await client.get(`/v1/webhooks?${query}`)).status]).toEqual([query, 400]);
+      }
+    });
+
+    test('a webhook with a filter gets the events that match it, and no others', async () => {
+      const filter = {
+        any: [
+          { field: 'metadata.team', op: 'eq', value: 'filtered' },
+          { field: 'previous_attributes.name', op: 'prefix', value: 'Old' },
+          {
+            all: [
+              { field: 'input_type', op: 'eq', value: 'advanced' },
+              { field: 'name', op: 'eq', value: 'Advanced' },
+            ],
+          },
+        ],
+      };
+      const own = await startReceiver({ path: '' });
+      try {
+        const { data } = expectStatus(
+          await client.post<One<Webhook>>('/v1/webhooks', { url: own.url, events: ['*'], filter }),
+          201,
+        ).body;
+        expect(data.filter).toEqual(filter);
+        const make = async (body: object) =>
+          expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;
+        await make({ name: 'Advanced' });
+        const matching = [
+          await make({ name: 'Advanced', type: 'advanced' }),
+          await make({ name: 'Team', metadata: { team: 'filtered' } }),
+          await make({ name: 'Old name' }),
+        ];
+        expectStatus(await client.patch(`/v1/resources/${matching[2]?.id}`, { name: 'New name' }), 200);
+        await waitUntil(async () => own.requests.length === 3, { what: 'three deliveries' });
+        expect(own.requests.map(({ json }) => [json.type, json.data.object.id]).sort()).toEqual(
+          [
+            ['resource.created', matching[0]?.id],
+            ['resource.created', matching[1]?.id],
+            ['resource.updated', matching[2]?.id],
+          ].sort(),
+        );
+        const deliveries = await client.get<Page<object>>(`/v1/deliveries?webhook_id=${data.id}`);
+        expect(deliveries.body.data.length).toBe(3);
+        const cleared = await client.patch<One<Webhook>>(`/v1/webhooks/${data.id}`, { filter: null });
+        expect([cleared.status, cleared.body.data.filter]).toEqual([200, null]);
+      } finally {
+        await own.close();
+      }
+    });
+
+    test('filter_test evaluates a filter and each of its conditions for an event', async () => {
+      const conditions = [
+        { field: 'name', op: 'prefix', value: 'Tested' },
+        { field: 'metadata.team', op: 'not_exists' },
+      ];
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'Tested', metadata: { team: 'blue' } });
+      const { id } = expectStatus(made, 201).body.data;
+      const find = async () => {
+        const { data } = (
+          await client.get<Page<{ id: string; data: { object: { id: string } } }>>('/v1/events?limit=100')
+        ).body;
+        return data.find((event) => event.data.object.id === id);
+      };
+      const event = await waitUntil(find, { what: 'the event' });
+      const test = (body: object) => client.post<One<object>>('/v1/webhooks/filter_test', body);
+      const expected = {
+        matches: false,
+        conditions: [
+          { condition: conditions[0], holds: true, value: 'Tested' },
+          { condition: conditions[1], holds: false, value: 'blue' },
+        ],
+      };
+      for (const given of [{ event_id: event.id }, { event }]) {
+        const { status, body } = await test({ filter: { all: conditions }, ...given });
+        expect([status, body]).toEqual([200, { data: expected }]);
+      }
+      const { data } = (await test({ filter: { any: conditions }, event_id: event.id })).body;
+      expect(data).toEqual({ ...expected, matches: true });
+      for (const [status, wrong] of [
+        [400, { filter: { all: conditions } }],
+        [400, { filter: { all: conditions }, event, event_id: event.id }],
+        [400, { filter: { all: [] }, event }],
+        [400, { filter: { all: conditions }, event: { data: { object: { name: '\u0000' } } } }],
+        [400, { filter: { all: conditions }, event: { data: { object: { name: '\ud800' } } } }],
+        [400, { event }],
+        [404, { filter: { all: conditions }, event_id: 'evt_x' }],
+      ] as const) {
+        expect([wrong, (await test(wrong)).status]).toEqual([wrong, status]);
+      }
     });
 
     test('rotating the secret returns a new one, and during the overlap both sign', async () => {
@@ -212,6 +430,43 @@ export function webhookOperationsSuite(target: () => Target): void {
         expect((await client.post(`/v1/webhooks/${id}/test`, { event_type })).status).toBe(400);
       }
       expect((await client.send('POST', `/v1/webhooks/wh_${'0'.repeat(26)}/test`)).status).toBe(404);
+    });
+
+    test('a client certificate of a webhook is set and removed, and its key is never returned', async () => {
+      const certificates = makeCertificates(folder);
+      const { certFile, keyFile } = certificates.issue('client');
+      const certificate = readFileSync(certFile, 'utf8');
+      const private_key = readFileSync(keyFile, 'utf8');
+      const { id } = await create();
+      const path = `/v1/webhooks/${id}/client_certificate`;
+      const made = await client.put<One<Webhook>>(path, { certificate, private_key });
+      expect([made.status, made.body.data.client_certificate]).toEqual([
+        200,
+        {
+          subject: 'CN=client',
+          fingerprint_sha256: expect.stringMatching(/^(?:[0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+          expires_at: expect.stringMatching(/Z$/),
+        },
+      ]);
+      expect(JSON.stringify(made.body)).not.toContain('PRIVATE');
+      const { data } = (await client.get<One<Webhook>>(`/v1/webhooks/${id}`)).body;
+      expect(data.client_certificate).toEqual(made.body.data.client_certificate);
+      const other = readFileSync(certificates.issue('other').keyFile, 'utf8');
+      for (const [field, body] of [
+        ['client_certificate', { certificate, private_key: other }],
+        ['client_certificate', { certificate: 'no certificate', private_key }],
+        ['private_key', { certificate }],
+        ['private_key', { certificate, private_key: '' }],
+      ] as const) {
+        const wrong = await client.put<ErrorBody>(path, body);
+        expect([wrong.status, wrong.body.error.details?.[0]?.field]).toEqual([400, field]);
+      }
+      const stale = await client.delete(path, { headers: { 'if-match': '"1.x"' } });
+      const removed = await client.delete<One<Webhook>>(path, { headers: { 'if-match': made.headers.etag ?? '' } });
+      expect([stale.status, removed.status, removed.body.data.client_certificate]).toEqual([412, 200, null]);
+      const { data: entries } = (await client.get<Page<object>>(`/v1/audit_log?target_id=${id}&per_page=100`)).body;
+      expect(JSON.stringify(entries)).not.toContain('PRIVATE');
+      expect(entries).toHaveLength(3);
     });
 
     test('If-Match on PATCH and DELETE of a webhook gets 412 after the webhook has changed', async () => {

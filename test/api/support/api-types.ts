@@ -13,12 +13,17 @@ export interface Webhook {
   id: string;
   url: string;
   events: string[];
-  status: 'active' | 'disabled';
+  status: 'active' | 'paused' | 'disabled';
   disabled_reason: string | null;
   description: string;
   ordered: boolean;
   retry_policy: object;
   rate_limit: { requests_per_second: number | null; max_concurrency: number };
+  headers: Record<string, string>;
+  secret_headers: string[];
+  timeout: number;
+  signature_alias: string | null;
+  filter: object | null;
   health: {
     state: 'healthy' | 'failing' | 'paused' | 'disabled';
     success_rate_1h: number | null;

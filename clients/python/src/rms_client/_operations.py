@@ -29,7 +29,12 @@ class ResourcesOperations:
         return self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return List(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -71,7 +76,8 @@ class WebhooksOperations:
         return self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return List(self._transport, "/v1/webhooks", query, options)
@@ -98,6 +104,21 @@ class WebhooksOperations:
         """
         return self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -110,10 +131,30 @@ class WebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
+
+    def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class EventsOperations:
@@ -251,10 +292,10 @@ class RequestsOperations:
         (REQUEST_LOG_DAYS); an installation may record only writes and failed reads
         (REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are
         only counted, and so are requests above 1,000,000 per day (`meta.left_out`). Requests
-        without a valid key are not recorded. A page may have fewer items than `per_page`, or
-        none, although others follow: the number of requests read for a page is limited. Follow
-        `links.next` until it is null. Requires a key with scope `admin`, or the permission
-        `requests:read`.
+        without a valid key are not recorded. With several filters, or one for `GET` or a
+        successful status, a page may have fewer items than `per_page`, or none, although others
+        follow: the number of requests read for a page is limited. Follow `links.next` until it
+        is null. Requires a key with scope `admin`, or the permission `requests:read`.
         """
         return List(self._transport, "/v1/requests", query, options)
 
@@ -451,6 +492,81 @@ class KeysOperations:
         return self._transport.send("POST", path_of("/v1/api_keys/{id}/roll", id), options, body=body, is_keyed=True)
 
 
+class MembersOperations:
+    """Operations of `rms.members`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListMembersQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Member, types.MemberListMeta]:
+        """List members. Users with a role in the workspace, in both environments, sorted by email
+        address. The key acts for the user who created it, with the present role of this user and
+        at most as an admin. Requires a key with scope `admin`.
+        """
+        return List(self._transport, "/v1/members", query, options)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Member], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Member]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Member], Result[None]]:
+        """Get a member. The key acts for the user who created it, with the present role of this
+        user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return self._transport.send("GET", path_of("/v1/members/{id}", id), options)
+
+    def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+        """Change the role of a member. It takes effect with the next request of the member. A key
+        cannot change owners or make owners. The key acts for the user who created it, with the
+        present role of this user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
+
+    def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+        """Remove a member. Access to the workspace ends immediately. Keys that the member created
+        stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
+        user who created it, with the present role of this user and at most as an admin. Requires
+        a key with scope `admin`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/members/{id}", id), options, query=query)
+
+
+class InvitationsOperations:
+    """Operations of `rms.invitations`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListInvitationsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Invitation, types.InvitationListMeta]:
+        """List invitations. Invitations that have not been accepted, newest first. Expired ones are
+        listed for 30 days. Requires a key with scope `admin`.
+        """
+        return List(self._transport, "/v1/invitations", query, options)
+
+    def create(self, body: types.CreateInvitation, **options: Unpack[CreateOptions]) -> Result[types.CreatedInvitation]:
+        """Invite a member. Sends a link to the address. A repeated invitation of an address
+        replaces the previous link. A key cannot invite owners. An invitation ends if the user
+        who created the key loses the role that permits it. Requires a key with scope `admin`.
+        """
+        return self._transport.send("POST", "/v1/invitations", options, body=body, is_keyed=True)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Invitation], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Invitation]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Invitation], Result[None]]:
+        """Get an invitation. Requires a key with scope `admin`."""
+        return self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
+
+    def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+        """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
+        return self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
+
+
 class WorkspaceOperations:
     """Operations of `rms.workspace`."""
 
@@ -500,6 +616,8 @@ class Nouns:
         self.incidents = IncidentsOperations(transport)
         self.alert_channels = AlertChannelsOperations(transport)
         self.keys = KeysOperations(transport)
+        self.members = MembersOperations(transport)
+        self.invitations = InvitationsOperations(transport)
         self.workspace = WorkspaceOperations(transport)
         self.audit = AuditOperations(transport)
 
@@ -517,7 +635,12 @@ class AsyncResourcesOperations:
         return await self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return AsyncList(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -559,7 +682,8 @@ class AsyncWebhooksOperations:
         return await self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
@@ -586,6 +710,21 @@ class AsyncWebhooksOperations:
         """
         return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    async def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    async def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     async def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -598,10 +737,30 @@ class AsyncWebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    async def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
+
+    async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    async def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class AsyncEventsOperations:
@@ -739,10 +898,10 @@ class AsyncRequestsOperations:
         (REQUEST_LOG_DAYS); an installation may record only writes and failed reads
         (REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are
         only counted, and so are requests above 1,000,000 per day (`meta.left_out`). Requests
-        without a valid key are not recorded. A page may have fewer items than `per_page`, or
-        none, although others follow: the number of requests read for a page is limited. Follow
-        `links.next` until it is null. Requires a key with scope `admin`, or the permission
-        `requests:read`.
+        without a valid key are not recorded. With several filters, or one for `GET` or a
+        successful status, a page may have fewer items than `per_page`, or none, although others
+        follow: the number of requests read for a page is limited. Follow `links.next` until it
+        is null. Requires a key with scope `admin`, or the permission `requests:read`.
         """
         return AsyncList(self._transport, "/v1/requests", query, options)
 
@@ -939,6 +1098,81 @@ class AsyncKeysOperations:
         return await self._transport.send("POST", path_of("/v1/api_keys/{id}/roll", id), options, body=body, is_keyed=True)
 
 
+class AsyncMembersOperations:
+    """Operations of `rms.members`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListMembersQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Member, types.MemberListMeta]:
+        """List members. Users with a role in the workspace, in both environments, sorted by email
+        address. The key acts for the user who created it, with the present role of this user and
+        at most as an admin. Requires a key with scope `admin`.
+        """
+        return AsyncList(self._transport, "/v1/members", query, options)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Member], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Member]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Member], Result[None]]:
+        """Get a member. The key acts for the user who created it, with the present role of this
+        user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("GET", path_of("/v1/members/{id}", id), options)
+
+    async def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+        """Change the role of a member. It takes effect with the next request of the member. A key
+        cannot change owners or make owners. The key acts for the user who created it, with the
+        present role of this user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
+
+    async def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+        """Remove a member. Access to the workspace ends immediately. Keys that the member created
+        stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
+        user who created it, with the present role of this user and at most as an admin. Requires
+        a key with scope `admin`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/members/{id}", id), options, query=query)
+
+
+class AsyncInvitationsOperations:
+    """Operations of `rms.invitations`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListInvitationsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Invitation, types.InvitationListMeta]:
+        """List invitations. Invitations that have not been accepted, newest first. Expired ones are
+        listed for 30 days. Requires a key with scope `admin`.
+        """
+        return AsyncList(self._transport, "/v1/invitations", query, options)
+
+    async def create(self, body: types.CreateInvitation, **options: Unpack[CreateOptions]) -> Result[types.CreatedInvitation]:
+        """Invite a member. Sends a link to the address. A repeated invitation of an address
+        replaces the previous link. A key cannot invite owners. An invitation ends if the user
+        who created the key loses the role that permits it. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("POST", "/v1/invitations", options, body=body, is_keyed=True)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Invitation], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Invitation]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Invitation], Result[None]]:
+        """Get an invitation. Requires a key with scope `admin`."""
+        return await self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
+
+    async def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+        """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
+        return await self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
+
+
 class AsyncWorkspaceOperations:
     """Operations of `rms.workspace`."""
 
@@ -988,5 +1222,7 @@ class AsyncNouns:
         self.incidents = AsyncIncidentsOperations(transport)
         self.alert_channels = AsyncAlertChannelsOperations(transport)
         self.keys = AsyncKeysOperations(transport)
+        self.members = AsyncMembersOperations(transport)
+        self.invitations = AsyncInvitationsOperations(transport)
         self.workspace = AsyncWorkspaceOperations(transport)
         self.audit = AsyncAuditOperations(transport)

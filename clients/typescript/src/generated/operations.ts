@@ -24,11 +24,13 @@ import type {
   AuditLog,
   CreateAlertChannel,
   CreateApiKey,
+  CreateInvitation,
   CreateReplay,
   CreateResource,
   CreateWebhook,
   CreatedAlertChannel,
   CreatedApiKey,
+  CreatedInvitation,
   CreatedWebhook,
   Delivery,
   DeliveryList,
@@ -37,6 +39,8 @@ import type {
   EventList,
   Incident,
   IncidentList,
+  Invitation,
+  InvitationList,
   ListAlertChannelsQuery,
   ListAlertRulesQuery,
   ListApiKeysQuery,
@@ -44,11 +48,16 @@ import type {
   ListDeliveriesQuery,
   ListEventsQuery,
   ListIncidentsQuery,
+  ListInvitationsQuery,
+  ListMembersQuery,
   ListReplaysQuery,
   ListRequestsQuery,
   ListResourcesQuery,
   ListWebhooksQuery,
+  Member,
+  MemberList,
   MuteIncident,
+  RemoveMemberQuery,
   Replay,
   ReplayEstimate,
   ReplayList,
@@ -60,14 +69,18 @@ import type {
   RollApiKey,
   RotateWebhookSecret,
   RotatedWebhookSecret,
+  SetWebhookClientCertificate,
   TestAttempt,
   TestWebhook,
+  TestWebhookFilter,
   UpdateAlertChannel,
   UpdateAlertRule,
   UpdateApiKey,
+  UpdateMember,
   UpdateResource,
   UpdateWebhook,
   Webhook,
+  WebhookFilterTest,
   WebhookList,
   Workspace,
 } from './types.ts';
@@ -88,7 +101,12 @@ export class ResourcesOperations {
     return this.#transport.send('POST', '/v1/resources', { options, body, isKeyed: true });
   }
 
-  /** List resources. Requires a key with scope `read`, or the permission `resources:read`. */
+  /**
+   * List resources. A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by
+   * `created_at`; its pages can have fewer items than `per_page`, or none, although `links.next` is set, because each
+   * request reads at most 2,000 resources with the first pair. Requires a key with scope `read`, or the permission
+   * `resources:read`.
+   */
   list(query: ListResourcesQuery = {}, options?: CallOptions): List<Resource, ResourceList['meta']> {
     return new List(this.#transport, '/v1/resources', query, options);
   }
@@ -135,7 +153,10 @@ export class WebhooksOperations {
     return this.#transport.send('POST', '/v1/webhooks', { options, body, isKeyed: true });
   }
 
-  /** List webhooks. Newest first. Requires a key with scope `admin`, or the permission `webhooks:read`. */
+  /**
+   * List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than
+   * `per_page`. Requires a key with scope `admin`, or the permission `webhooks:read`.
+   */
   list(query: ListWebhooksQuery = {}, options?: CallOptions): List<Webhook, WebhookList['meta']> {
     return new List(this.#transport, '/v1/webhooks', query, options);
   }
@@ -164,6 +185,23 @@ export class WebhooksOperations {
   }
 
   /**
+   * Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is attempted until it is
+   * resumed, except attempts that have already been taken. 409 if the webhook is disabled. Requires a key with scope
+   * `admin`, or the permission `webhooks:write`.
+   */
+  pause(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/pause`, { options, isKeyed: true });
+  }
+
+  /**
+   * Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the webhook is disabled. Requires
+   * a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  resume(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/resume`, { options, isKeyed: true });
+  }
+
+  /**
    * Rotate the signing secret. During the overlap, deliveries are signed with both secrets (`webhook-signature`). The
    * response contains the new secret, which is shown only once. If another API key repeats the Idempotency-Key, its
    * response does not contain the secret. Requires a key with scope `admin`, or the permission `webhooks:write`.
@@ -175,11 +213,36 @@ export class WebhooksOperations {
   /**
    * Send a test event. Sends a sample event immediately, regardless of the status of the webhook, and returns the
    * attempt. The attempt is not retried. The delivery log has it as a test delivery, which no success rate or alert
-   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 10 seconds.
+   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 30 seconds.
    * Requires a key with scope `admin`, or the permission `deliveries:write`.
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
+  }
+
+  /**
+   * Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes nothing. Requires a key with
+   * scope `admin`, or the permission `webhooks:write`.
+   */
+  filterTest(body: TestWebhookFilter, options?: CreateOptions): Promise<Result<WebhookFilterTest>> {
+    return this.#transport.send('POST', '/v1/webhooks/filter_test', { options, body, isKeyed: true });
+  }
+
+  /**
+   * Set the client certificate. The certificate of this service in TLS connections to the endpoint (mutual TLS). The
+   * private key is stored encrypted and never returned. Replaces the previous certificate; later attempts use the new
+   * one. Requires a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  setClientCertificate(id: string, body: SetWebhookClientCertificate, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('PUT', pathOf`/v1/webhooks/${id}/client_certificate`, { options, body });
+  }
+
+  /**
+   * Remove the client certificate. Later attempts use none. Removing an absent certificate is not an error. Requires a
+   * key with scope `admin`, or the permission `webhooks:write`.
+   */
+  removeClientCertificate(id: string, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('DELETE', pathOf`/v1/webhooks/${id}/client_certificate`, { options });
   }
 }
 
@@ -315,9 +378,9 @@ export class RequestsOperations {
    * They are recorded within seconds and kept for some days (REQUEST_LOG_DAYS); an installation may record only writes
    * and failed reads (REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are only
    * counted, and so are requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not
-   * recorded. A page may have fewer items than `per_page`, or none, although others follow: the number of requests read
-   * for a page is limited. Follow `links.next` until it is null. Requires a key with scope `admin`, or the permission
-   * `requests:read`.
+   * recorded. With several filters, or one for `GET` or a successful status, a page may have fewer items than
+   * `per_page`, or none, although others follow: the number of requests read for a page is limited. Follow `links.next`
+   * until it is null. Requires a key with scope `admin`, or the permission `requests:read`.
    */
   list(query: ListRequestsQuery = {}, options?: CallOptions): List<Request, RequestList['meta']> {
     return new List(this.#transport, '/v1/requests', query, options);
@@ -527,6 +590,90 @@ export class KeysOperations {
   }
 }
 
+/** Operations of `rms.members`. */
+export class MembersOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List members. Users with a role in the workspace, in both environments, sorted by email address. The key acts for
+   * the user who created it, with the present role of this user and at most as an admin. Requires a key with scope
+   * `admin`.
+   */
+  list(query: ListMembersQuery = {}, options?: CallOptions): List<Member, MemberList['meta']> {
+    return new List(this.#transport, '/v1/members', query, options);
+  }
+
+  /**
+   * Get a member. The key acts for the user who created it, with the present role of this user and at most as an admin.
+   * Requires a key with scope `admin`.
+   */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Member> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<Member>>;
+  get(id: string, options?: ReadOptions): Promise<Result<Member> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/members/${id}`, { options });
+  }
+
+  /**
+   * Change the role of a member. It takes effect with the next request of the member. A key cannot change owners or
+   * make owners. The key acts for the user who created it, with the present role of this user and at most as an admin.
+   * Requires a key with scope `admin`.
+   */
+  update(id: string, body: UpdateMember, options?: CallOptions): Promise<Result<Member>> {
+    return this.#transport.send('PATCH', pathOf`/v1/members/${id}`, { options, body });
+  }
+
+  /**
+   * Remove a member. Access to the workspace ends immediately. Keys that the member created stay valid unless
+   * `revoke_keys` is true. A key cannot remove owners. The key acts for the user who created it, with the present role
+   * of this user and at most as an admin. Requires a key with scope `admin`.
+   */
+  remove(id: string, query: RemoveMemberQuery = {}, options?: CallOptions): Promise<Result<undefined>> {
+    return this.#transport.send('DELETE', pathOf`/v1/members/${id}`, { options, query });
+  }
+}
+
+/** Operations of `rms.invitations`. */
+export class InvitationsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List invitations. Invitations that have not been accepted, newest first. Expired ones are listed for 30 days.
+   * Requires a key with scope `admin`.
+   */
+  list(query: ListInvitationsQuery = {}, options?: CallOptions): List<Invitation, InvitationList['meta']> {
+    return new List(this.#transport, '/v1/invitations', query, options);
+  }
+
+  /**
+   * Invite a member. Sends a link to the address. A repeated invitation of an address replaces the previous link. A key
+   * cannot invite owners. An invitation ends if the user who created the key loses the role that permits it. Requires a
+   * key with scope `admin`.
+   */
+  create(body: CreateInvitation, options?: CreateOptions): Promise<Result<CreatedInvitation>> {
+    return this.#transport.send('POST', '/v1/invitations', { options, body, isKeyed: true });
+  }
+
+  /** Get an invitation. Requires a key with scope `admin`. */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Invitation> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<Invitation>>;
+  get(id: string, options?: ReadOptions): Promise<Result<Invitation> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/invitations/${id}`, { options });
+  }
+
+  /** Revoke an invitation. Its link no longer works. Requires a key with scope `admin`. */
+  revoke(id: string, options?: CallOptions): Promise<Result<undefined>> {
+    return this.#transport.send('DELETE', pathOf`/v1/invitations/${id}`, { options });
+  }
+}
+
 /** Operations of `rms.workspace`. */
 export class WorkspaceOperations {
   readonly #transport: Transport;
@@ -575,6 +722,8 @@ export class Nouns {
   readonly incidents: IncidentsOperations;
   readonly alertChannels: AlertChannelsOperations;
   readonly keys: KeysOperations;
+  readonly members: MembersOperations;
+  readonly invitations: InvitationsOperations;
   readonly workspace: WorkspaceOperations;
   readonly audit: AuditOperations;
 
@@ -589,6 +738,8 @@ export class Nouns {
     this.incidents = new IncidentsOperations(transport);
     this.alertChannels = new AlertChannelsOperations(transport);
     this.keys = new KeysOperations(transport);
+    this.members = new MembersOperations(transport);
+    this.invitations = new InvitationsOperations(transport);
     this.workspace = new WorkspaceOperations(transport);
     this.audit = new AuditOperations(transport);
   }

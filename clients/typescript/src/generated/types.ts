@@ -24,12 +24,52 @@ export interface CreateWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
   ordered?: boolean | undefined;
   retry_policy?: RetryPolicy | undefined;
   rate_limit?: WebhookRateLimitChange | undefined;
+}
+
+/**
+ * Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and
+ * 8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match
+ * makes no delivery.
+ */
+export interface WebhookFilter {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+}
+
+/** A group with `all` or `any`; or a condition with `field`, `op` and `value`. */
+export interface WebhookFilterElement {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+  /** `name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`. */
+  field?: string | undefined;
+  op?: "eq" | "ne" | "in" | "not_in" | "prefix" | "exists" | "not_exists" | undefined;
+  /** A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`. */
+  value?: string | readonly string[] | undefined;
 }
 
 /**
@@ -77,6 +117,8 @@ export interface ResourceOfEvent {
   metadata: { [key: string]: string };
   created_at: string;
   updated_at: string;
+  /** The `type` of the request that created the resource. Absent in events of releases that did not send it. */
+  input_type?: "standard" | "advanced" | undefined;
   /**
    * Version of the resource after the change: 1 for its first event, then one more with each event. The ETag of the
    * resource begins with it. Absent in events of releases that did not send it.
@@ -137,8 +179,25 @@ export interface UpdateWebhook {
   url?: string | undefined;
   /** Event types, or `["*"]` for all. */
   events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
-  /** A disabled webhook receives no events. */
-  status?: "active" | "disabled" | undefined;
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -155,6 +214,21 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+}
+
+export interface TestWebhookFilter {
+  filter: WebhookFilter;
+  /** An event of the feed. Either this or `event`. */
+  event_id?: string | undefined;
+  /** An event as webhooks receive it, or a part of one. */
+  event?: { [key: string]: unknown } | undefined;
+}
+
+export interface SetWebhookClientCertificate {
+  /** Certificate in PEM format, followed by its chain if there is one. */
+  certificate: string;
+  /** Matching private key in PEM format, not encrypted. */
+  private_key: string;
 }
 
 export interface CreateReplay {
@@ -249,13 +323,25 @@ export interface UpdateApiKey {
   allowed_ips?: readonly string[] | null | undefined;
   /** Requests per window. It can only lower the limit of the plan. Null: the limit of the plan. */
   rate_limit?: number | null | undefined;
-  /** Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time. */
+  /** Time from which the key is rejected. Null: never. It cannot change once the key is not valid. */
   expires_at?: string | null | undefined;
 }
 
 export interface RollApiKey {
   /** Seconds for which the old key remains valid. */
   overlap?: number | undefined;
+}
+
+export interface UpdateMember {
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+}
+
+export interface CreateInvitation {
+  /** Address of the new member. */
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
 }
 
 export interface Resource {
@@ -307,8 +393,8 @@ export interface ErrorDocument {
 export interface ResourceList {
   data: readonly Resource[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -325,8 +411,11 @@ export interface CreatedWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -335,6 +424,16 @@ export interface CreatedWebhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -354,7 +453,9 @@ export interface WebhookRateLimit {
 }
 
 export interface WebhookHealth {
-  /** `failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent. */
+  /**
+   * `failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.
+   */
   state: "healthy" | "failing" | "paused" | "disabled";
   /** Share of successful attempts in the last hour. Null if there were none. */
   success_rate_1h: number | null;
@@ -366,7 +467,7 @@ export interface WebhookHealth {
   next_attempt_at: string | null;
 }
 
-/** Certificate for mutual TLS with the endpoint. An operator sets it. */
+/** Certificate for mutual TLS with the endpoint. */
 export type WebhookClientCertificate = {
   subject: string;
   fingerprint_sha256: string;
@@ -376,8 +477,8 @@ export type WebhookClientCertificate = {
 export interface WebhookList {
   data: readonly Webhook[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of webhooks; null if the list is filtered. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -394,8 +495,11 @@ export interface Webhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -404,6 +508,16 @@ export interface Webhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -457,6 +571,20 @@ export interface AttemptTiming {
   tls_ms: number;
   /** From the end of the connection to the first byte of the response. */
   first_byte_ms: number;
+}
+
+export interface WebhookFilterTest {
+  /** Whether a webhook with this filter would get a delivery. */
+  matches: boolean;
+  /** All conditions, in the order of the filter. */
+  conditions: readonly WebhookFilterCondition[];
+}
+
+export interface WebhookFilterCondition {
+  condition: WebhookFilterElement;
+  holds: boolean;
+  /** Value of the field in the event. Null: absent, or not a string. */
+  value: string | null;
 }
 
 export interface EventList {
@@ -539,16 +667,16 @@ export interface Delivery {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -591,16 +719,16 @@ export interface DeliveryWithAttempts {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -830,16 +958,16 @@ export interface RequestTimeline {
     /** All attempts, including those that are no longer stored. */
     attempt_count: number;
     /**
-     * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-     * attempt of the webhook, which may be an attempt of another delivery.
+     * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+     * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
      */
     next_attempt_at: string | null;
     /**
      * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
      * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes
-     * are sent.
+     * are sent. `paused`: the webhook is paused.
      */
-    delay_reason: "rate_limit" | "circuit_open" | null;
+    delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
     last_attempt: {
       started_at: string;
       /** Status of the response, also if the response is incomplete; null without one. */
@@ -1256,6 +1384,85 @@ export interface ApiKeyWithClients {
   }[];
 }
 
+export interface MemberList {
+  data: readonly Member[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface Member {
+  id: string;
+  type: "member";
+  email: string;
+  /** Empty if the user has not set one. */
+  name: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  has_second_factor: boolean;
+  /** A disabled user cannot sign in. */
+  disabled: boolean;
+  last_sign_in_at: string | null;
+  /** Time at which the user joined the workspace. */
+  created_at: string;
+}
+
+export interface InvitationList {
+  data: readonly Invitation[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface Invitation {
+  id: string;
+  type: "invitation";
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  /** `user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created it. */
+  invited_by: string;
+  created_at: string;
+  /** 7 days after the creation. */
+  expires_at: string;
+}
+
+export interface CreatedInvitation {
+  id: string;
+  type: "invitation";
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  /** `user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created it. */
+  invited_by: string;
+  created_at: string;
+  /** 7 days after the creation. */
+  expires_at: string;
+  /**
+   * The link is the URL of the dashboard, `/invitation#` and this token. Present only if this installation sends no
+   * email, and only in the response to the API key that sent the request.
+   */
+  token?: string | undefined;
+}
+
 export interface Workspace {
   id: string;
   type: "workspace";
@@ -1312,6 +1519,9 @@ export interface ListResourcesQuery {
   cursor?: string | undefined;
   /** Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents. */
   sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | undefined;
+  /** Only resources whose name begins so, without regard to case and accents. Sorts by name. */
+  name_prefix?: string | undefined;
+  metadata?: { [key: string]: string } | undefined;
 }
 
 export interface ListWebhooksQuery {
@@ -1319,6 +1529,12 @@ export interface ListWebhooksQuery {
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
+  /** Only webhooks with exactly this URL. */
+  url?: string | undefined;
+  /** Only webhooks with this status. */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /** Only webhooks with this `health.state`. */
+  health?: "healthy" | "failing" | "paused" | "disabled" | undefined;
 }
 
 export interface ListEventsQuery {
@@ -1360,7 +1576,11 @@ export interface ListRequestsQuery {
   /** For example `/v1/resources/{id}`. */
   route?: string | undefined;
   status?: string | undefined;
+  error_code?: string | undefined;
   api_key_id?: string | undefined;
+  /** Only changes that this user made in the dashboard. */
+  user_id?: string | undefined;
+  client_ip?: string | undefined;
   /** Only items created at or after this time. */
   created_after?: string | undefined;
   /** Only items created before this time. */
@@ -1403,6 +1623,25 @@ export interface ListApiKeysQuery {
   status?: "active" | "expired" | "revoked" | "rolled" | undefined;
   /** Only keys whose name contains this text (case-insensitive). */
   name?: string | undefined;
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface ListMembersQuery {
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface RemoveMemberQuery {
+  /** true: also revokes the keys that the member created, in both environments. */
+  revoke_keys?: boolean | undefined;
+}
+
+export interface ListInvitationsQuery {
   /** Items per page. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */

@@ -175,7 +175,7 @@ const delivery = createRoute({
 const resources = createRoute({
   getParentRoute: () => tenant,
   path: '/resources',
-  validateSearch: textSearch('status', 'sort', 'name', 'cursor'),
+  validateSearch: textSearch('status', 'sort', 'name', 'metadata', 'cursor'),
   component: lazyRouteComponent(() => import('./features/resources/resources-page.tsx'), 'ResourcesPage'),
 });
 
@@ -189,7 +189,20 @@ const resource = createRoute({
 const requests = createRoute({
   getParentRoute: () => tenant,
   path: '/requests',
-  validateSearch: textSearch('id'),
+  validateSearch: textSearch(
+    'id',
+    'status',
+    'method',
+    'route',
+    'error',
+    'key',
+    'user',
+    'ip',
+    'since',
+    'until',
+    'cursor',
+    'live',
+  ),
   component: lazyRouteComponent(() => import('./features/requests/requests-page.tsx'), 'RequestsPage'),
 });
 

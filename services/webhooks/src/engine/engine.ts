@@ -17,7 +17,7 @@
  *   running   polls while webhooks are scheduled (docs/adr/0033), and leases within the limits
  *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
  *   failed    the worker has thrown and was restarted: waits 1.5 s, then runs
- *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
+ *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most 20 s
  *
  * Its steps:
  *
@@ -36,7 +36,7 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
-import { type DeliveryJob, leaseMs } from './attempt/job.ts';
+import { type DeliveryJob, stopWithinMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
 import { createSigners, type Signers } from './attempt/signers.ts';
 import { createAttempt } from './attempt-delivery.ts';
@@ -180,8 +180,8 @@ export class DeliveryEngine implements Worker {
     this.#stopping = true;
     this.#stop.abort();
     for (const { job } of this.#scheduler.drain()) this.#track(this.#release(job));
-    // Attempts end within their timeout.
-    await waitAtMost(Promise.all(this.#running), leaseMs);
+    // An attempt that is cut off is repeated when its lease expires.
+    await waitAtMost(Promise.all(this.#running), stopWithinMs);
     this.#recorder.stop();
     await this.#instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
   }

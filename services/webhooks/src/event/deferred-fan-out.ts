@@ -13,7 +13,7 @@ export interface DeferredFanOutParts {
   readonly queue: Queue;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
   readonly log: Logger;
 }
 
@@ -27,6 +27,7 @@ export function createDeferredFanOut({ pool, queue, engine, time, metrics, log }
       const step = await fanOutDeferred(pool, tenant, () => engine.freeCapacity());
       if (!step) return false;
       const nowMs = time.nowMs();
+      metrics.filtered.inc(step.filtered);
       for (const id of step.completed) metrics.fannedOut(nowMs - idTime(id));
       engine.deliver(step.jobs);
       if (step.due.length > 0) engine.wakeFor(step.due);

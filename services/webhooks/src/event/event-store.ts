@@ -9,6 +9,7 @@ import { createCooldowns } from './cooldowns.ts';
 import { filterParked } from './dead-letter-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
+import { deliveriesPerStatement } from './new-deliveries.ts';
 import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
@@ -19,7 +20,7 @@ export interface EventStoreParts {
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
   /** Clock of the pauses, in milliseconds. */
   readonly now?: () => number;
 }
@@ -77,45 +78,40 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
 
   const storeAll = async (
     arrivals: readonly Arrival[],
-    defer: boolean,
+    deliveries: number,
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const {
-      jobs,
-      due,
-      behind,
-      parked,
-      deferred: later,
-    } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, filtered, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
-      defer,
+      deliveries,
       handled: { topic, ranges },
     });
     for (const partition of behind) progress.behind.add(partition);
     const stored = withoutParked(arrivals, parked, progress);
     progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
-    const isLater = new Set(later);
-    for (const { event } of stored) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    metrics.filtered.inc(filtered);
+    const isUnfinished = new Set(unfinished);
+    for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
     outsideSpans(() => {
       engine.deliver(jobs);
       watchers.wake(stored.map(({ event }) => event));
       if (due.length > 0) engine.wakeFor(due);
-      if (later.length > 0) deferred.wake();
+      if (unfinished.length > 0) deferred.wake();
     });
   };
 
   /** Stores the events that PostgreSQL accepts. A rejected batch is bisected until a single rejected event is found. */
   const storeSome = async (
     arrivals: readonly Arrival[],
-    defer: boolean,
+    deliveries: number,
     progress: Progress,
     ranges = progress.ranges,
   ): Promise<void> => {
     try {
-      await storeAll(arrivals, defer, ranges, progress);
+      await storeAll(arrivals, deliveries, ranges, progress);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const [first] = arrivals;
@@ -124,8 +120,8 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
         return;
       }
       const half = Math.ceil(arrivals.length / 2);
-      await storeSome(arrivals.slice(0, half), defer, progress);
-      await storeSome(arrivals.slice(half), defer, progress);
+      await storeSome(arrivals.slice(0, half), deliveries, progress);
+      await storeSome(arrivals.slice(half), deliveries, progress);
     }
   };
 
@@ -136,7 +132,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     try {
       for (; rest.length > 0; rest = rest.slice(size)) {
         if (performance.now() >= endsAtMs) return setAside(rest, othersFirst, progress);
-        await storeSome(rest.slice(0, size), true, progress);
+        await storeSome(rest.slice(0, size), 0, progress);
       }
       cooldowns.end(tenant);
     } catch (error) {
@@ -200,7 +196,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
       const isLast = i === chunks.length - 1 && retried.length === 0;
       const advances = isLast && progress.refused.size === 0 && progress.tenants.size === 0;
       try {
-        await storeSome(some, false, progress, advances ? ranges : progress.ranges);
+        await storeSome(some, deliveriesPerStatement, progress, advances ? ranges : progress.ranges);
       } catch (error) {
         // Without the database, no tenant can be stored.
         if (isUnavailable(error)) setAside(some, { outcome: 'failed', cause: error }, progress);

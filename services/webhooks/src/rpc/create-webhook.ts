@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { idTime, newId } from '@rms/base/ids';
 import { makeSecret } from '@rms/base/signature';
@@ -5,6 +6,7 @@ import { type Tenant, toTenant } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import {
   type CreateWebhookRequest,
   CreateWebhookResponseSchema,
@@ -12,12 +14,26 @@ import {
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
+import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
+import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
-import { checkDescription, checkEvents, type Webhook } from '../webhook/webhook.ts';
+import {
+  checkDescription,
+  checkEvents,
+  checkTimeout,
+  timeoutLimits,
+  type Webhook,
+  withStatus,
+} from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
-import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
+import {
+  fromRateLimitMessage,
+  fromRetryPolicyMessage,
+  toWebhookMessage,
+  webhookStatuses,
+} from '../webhook/webhook-message.ts';
+import { countWebhooks, insertedColumns, valuesOf } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
@@ -57,6 +73,8 @@ async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest):
     ...checkRetryPolicy(retryPolicyOf(request)),
     ...checkRateLimit(rateLimitOf(request)),
     ...checkDescription(request.description),
+    ...checkTimeout(timeoutOf(request)),
+    ...parseFilter(request.filter).violations,
   ];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return url;
@@ -81,16 +99,41 @@ function rateLimitOf({ rateLimit }: CreateWebhookRequest): RateLimit {
   return rateLimit ? fromRateLimitMessage(rateLimit, defaultRateLimit) : defaultRateLimit;
 }
 
+function timeoutOf({ timeout }: CreateWebhookRequest): number {
+  return timeout ? durationMs(timeout) : timeoutLimits.defaultMs;
+}
+
 /**
- * Returns the content that a repetition must also have. For requests without a rate limit, it equals the content that
+ * Returns the content that a repetition must also have. For requests without newer settings, it equals the content that
  * earlier releases stored.
  */
 function contentOf(url: string, request: CreateWebhookRequest): unknown {
+  const { headers, secretHeaders, timeout, signatureAlias, status, filter } = request;
+  const content = contentBefore(url, request);
+  const isPlain = Object.keys(headers).length + secretHeaders.length === 0 && !timeout && signatureAlias === '';
+  if (isPlain && status === WebhookStatus.UNSPECIFIED && filter === '') return content;
+  const given = [
+    Object.entries(headers).sort(),
+    [...secretHeaders].sort(),
+    timeoutOf(request),
+    signatureAlias,
+    status,
+    filter,
+  ];
+  return [content, ...given];
+}
+
+/** Returns the content without the settings that have been added since. */
+function contentBefore(url: string, request: CreateWebhookRequest): unknown[] {
   const { events, retryPolicy, rateLimit, ordered, description } = request;
   const required = [url, [...events].sort()];
   const more = [retryPolicyOf(request), ordered, description];
   if (rateLimit) return [...required, ...more, rateLimitOf(request)];
   return retryPolicy || ordered || description !== '' ? [...required, ...more] : required;
+}
+
+function statusOf({ status }: CreateWebhookRequest, createdAt: Date) {
+  return withStatus(undefined, webhookStatuses.toName(status) ?? 'active', createdAt);
 }
 
 function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request: CreateWebhookRequest) {
@@ -102,8 +145,7 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     id,
     url,
     events: request.events,
-    status: 'active',
-    disableReason: undefined,
+    ...statusOf(request, createdAt),
     secretSealed: box.seal(secret, secretContext({ ...tenant, webhookId: id })),
     secretVersion: 1,
     previousSecretSealed: undefined,
@@ -114,6 +156,9 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     description: request.description,
     retryPolicy: retryPolicyOf(request),
     rateLimit: rateLimitOf(request),
+    ...changeHeaders(box, { ...tenant, webhookId: id }, noHeaders, request),
+    filter: parseFilter(request.filter).filter,
+    timeoutMs: timeoutOf(request),
     createdAt,
     updatedAt: createdAt,
   };
@@ -136,8 +181,8 @@ async function countForCreate(tx: Queryable, workspaceId: string, most: number):
 /** Stores a new webhook. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+    `insert into webhooks.webhooks (${insertedColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }

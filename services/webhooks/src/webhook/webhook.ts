@@ -1,10 +1,12 @@
 import type { FieldViolation } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
+import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-export type WebhookStatus = 'active' | 'disabled';
+/** `paused`: it gets deliveries, and none is attempted. */
+export type WebhookStatus = 'active' | 'paused' | 'disabled';
 /** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
@@ -14,7 +16,10 @@ export interface Webhook extends Tenant {
   readonly url: string;
   readonly events: readonly string[];
   readonly status: WebhookStatus;
+  /** Set if the webhook is disabled. */
   readonly disableReason: DisableReason | undefined;
+  /** Set if the webhook is paused. */
+  readonly pausedAt: Date | undefined;
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
   /** Previous secret, which also signs deliveries until `previousSecretUntil`. */
@@ -28,9 +33,29 @@ export interface Webhook extends Tenant {
   /** At most 500 characters; empty: none. */
   readonly description: string;
   readonly retryPolicy: RetryPolicy;
+  /** Custom headers of every request, without the secret ones. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Names of the headers with secret values. */
+  readonly secretHeaders: readonly string[];
+  readonly secretHeadersSealed: Buffer | undefined;
+  /** Another header with the value of X-Service-Signature. */
+  readonly signatureAlias: string | undefined;
+  /** Condition that events must meet. */
+  readonly filter: FilterGroup | undefined;
+  /** Within this time, the complete response must arrive. */
+  readonly timeoutMs: number;
   readonly rateLimit: RateLimit;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** Returns the fields of a webhook that depend on its status. `at` is the time of the change. */
+export function withStatus(before: Webhook | undefined, status: WebhookStatus, at: Date) {
+  return {
+    status,
+    disableReason: status === 'disabled' ? (before?.disableReason ?? ('manual' as const)) : undefined,
+    pausedAt: status === 'paused' ? (before?.pausedAt ?? at) : undefined,
+  };
 }
 
 /** Returns a webhook's version: the time of its last change in milliseconds. Every change increases it. */
@@ -41,6 +66,14 @@ export function versionOf({ updatedAt }: Webhook): number {
 /** Returns a change's time: now, but later than the previous change even if the clocks of two instances differ. */
 export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
   return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
+}
+
+export const timeoutLimits = { leastMs: 1_000, mostMs: 30_000, defaultMs: 10_000 } as const;
+
+/** Validates a timeout. */
+export function checkTimeout(timeoutMs: number): FieldViolation[] {
+  const { leastMs, mostMs } = timeoutLimits;
+  return timeoutMs >= leastMs && timeoutMs <= mostMs ? [] : [{ field: 'timeout', message: 'must be 1 to 30 seconds' }];
 }
 
 const descriptionLimit = 500;

@@ -273,7 +273,7 @@ export enum DeliveryStatus {
   PENDING = 1,
 
   /**
-   * The endpoint responded with 200 within 10 seconds.
+   * The endpoint responded with 200 within its timeout.
    *
    * @generated from enum value: DELIVERY_STATUS_DELIVERED = 2;
    */
@@ -339,6 +339,13 @@ export enum DelayReason {
    * @generated from enum value: DELAY_REASON_CIRCUIT_OPEN = 2;
    */
   CIRCUIT_OPEN = 2,
+
+  /**
+   * The webhook is paused.
+   *
+   * @generated from enum value: DELAY_REASON_PAUSED = 3;
+   */
+  PAUSED = 3,
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { NewKey } from '@rms/api';
-import { isValidKey } from '@rms/api/rules';
+import type { Key, NewKey } from '@rms/api';
+import { isValidKey, scopeText } from '@rms/api/rules';
 import { may, permissionsToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -13,8 +13,10 @@ import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+import { useMembers } from '../team/member-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { useKey } from './key-queries.ts';
 import { CreatorName, KeyStatusBadge } from './key-status.tsx';
@@ -84,11 +86,12 @@ export function KeyPage() {
           ) : null}
         </Note>
       ) : null}
+      {isValidKey(key) ? <FormerMemberNote of={key} /> : null}
       <Card title="Details">
         <DescriptionList
           of={[
             ['ID', <CopyableId key="id" id={key.id} />],
-            ['Scope', key.scope === 'restricted' ? `restricted: ${key.permissions.join(', ')}` : key.scope],
+            ['Scope', scopeText(key)],
             ['Created', <Time key="created" at={key.created_at} />],
             ['Created by', <CreatorName key="by" of={key} />],
             ['Expires', <Time key="expires" at={key.expires_at} />],
@@ -98,7 +101,10 @@ export function KeyPage() {
               'Last refused',
               key.last_refusal ? (
                 <span key="refused">
-                  <Time at={key.last_refusal.refused_at} /> <code>{key.last_refusal.error_code}</code>
+                  <Time at={key.last_refusal.refused_at} />{' '}
+                  <RequestsLink of={{ key: key.id, error: key.last_refusal.error_code }}>
+                    <code>{key.last_refusal.error_code}</code>
+                  </RequestsLink>
                 </span>
               ) : (
                 'no refused request'
@@ -108,7 +114,12 @@ export function KeyPage() {
           ]}
         />
       </Card>
-      <Card title="Clients" about="Recent clients by IP address and user agent, updated within seconds." flush>
+      <Card
+        title="Clients"
+        about="Recent clients by IP address and user agent, updated within seconds."
+        actions={<RequestsLink of={{ key: key.id }}>View requests</RequestsLink>}
+        flush
+      >
         {key.clients.length === 0 ? (
           <Empty icon="keys" title="No recorded use">
             Send the key with a request: <code>Authorization: Bearer {key.hint}</code>
@@ -124,7 +135,13 @@ export function KeyPage() {
                 title: 'User agent',
                 cell: (client) => <span className="break">{client.user_agent || 'unknown'}</span>,
               },
-              { title: 'Requests', number: true, cell: (client) => client.requests.toLocaleString() },
+              {
+                title: 'Requests',
+                number: true,
+                cell: ({ address, requests }) => (
+                  <RequestsLink of={{ key: key.id, ip: address }}>{requests.toLocaleString()}</RequestsLink>
+                ),
+              },
               { title: 'Last used', cell: (client) => <Time at={client.last_used_at} /> },
             ]}
           />
@@ -156,5 +173,20 @@ export function KeyPage() {
       ) : null}
       {created ? <ShowKeyDialog created={created} onClose={() => setCreated(undefined)} /> : null}
     </>
+  );
+}
+
+/** A note if the user who created the key is no longer a member: removing a member does not revoke the keys. */
+function FormerMemberNote({ of: { created_by: creator, created_by_name: name } }: { readonly of: Key }) {
+  const { data: members } = useMembers();
+  if (!members || !creator?.startsWith('user:')) return null;
+  if (members.data.some((member) => `user:${member.user_id}` === creator)) return null;
+  return (
+    <Note tone="warn">
+      <p>
+        {name ?? 'A deleted user'} created this key and is no longer a member. The key stays valid. Revoke it if no
+        client needs it, or roll it if the creator may still have its value.
+      </p>
+    </Note>
   );
 }

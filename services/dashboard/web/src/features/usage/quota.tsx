@@ -1,5 +1,6 @@
 import type { UsageDocument } from '../../../../src/documents/usage.ts';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 
 const count = (value: number) => Math.round(value).toLocaleString();
 
@@ -21,6 +22,7 @@ export function Quota({ of: { used, quota, ends_at: endsAt } }: { readonly of: U
       ) : (
         <p className="soft small">{quota === 0 ? 'requests, no quota' : 'requests so far'}</p>
       )}
+      <RequestsLink of={{}}>View requests</RequestsLink>
     </>
   );
 }

@@ -7,6 +7,7 @@ import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
+import { minutesAgo, RequestsLink } from '../request-links/requests-link.tsx';
 import { pointTime } from './point-time.ts';
 import { Quota } from './quota.tsx';
 import { deliveryRate, errorRate } from './rates.ts';
@@ -17,6 +18,7 @@ const spans: readonly (readonly [SpanName, string])[] = [
   ['day', 'Day'],
   ['month', 'Month'],
 ];
+const secondsOf: Readonly<Record<SpanName, number>> = { hour: 3_600, day: 86_400, month: 30 * 86_400 };
 const count = (value: number) => Math.round(value).toLocaleString();
 
 /** Switch for the time range of the charts. */
@@ -77,14 +79,23 @@ export function UsageCharts({
   } = data.total ?? {};
   const errors = errorRate(client_errors + server_errors, requests);
   const deliveries = deliveryRate({ delivered, failed, canceled, unfinished: unfinished.data?.count });
+  const since = minutesAgo(secondsOf[span]);
   const isLoaded = Boolean(usage.data) && !unfinished.isPending;
   const tiles = [
-    ['Requests', count(requests), `in the last ${span}`],
-    ['Errors', errors.text, errors.of],
+    ['Requests', count(requests), <RequestsLink key="all" of={{ since }}>{`in the last ${span}`}</RequestsLink>],
+    [
+      'Errors',
+      errors.text,
+      <span key="errors" className="row">
+        {errors.of}
+        <RequestsLink of={{ status: '4xx', since }}>View 4xx</RequestsLink>
+        <RequestsLink of={{ status: '5xx', since }}>View 5xx</RequestsLink>
+      </span>,
+    ],
     [
       'API p95 latency',
       requests > 0 ? durationText(p95_ms / 1000) : '–',
-      `of ${countText(requests, 'request', 'requests')}`,
+      <RequestsLink key="all" of={{ since }}>{`of ${countText(requests, 'request', 'requests')}`}</RequestsLink>,
     ],
     ['Delivered', deliveries.text, deliveries.of],
   ] as const;
@@ -109,6 +120,7 @@ export function UsageCharts({
       <div className="charts">
         <ChartCard
           title="Requests"
+          actions={<RequestsLink of={{ since }}>View requests</RequestsLink>}
           {...overTime}
           textOf={count}
           series={[
@@ -149,10 +161,14 @@ export function UsageCharts({
 
 function ChartCard({
   title,
+  actions,
   ...chart
-}: { readonly title: string } & Omit<ComponentProps<typeof Chart<UsagePointDocument>>, 'label'>) {
+}: { readonly title: string; readonly actions?: ReactNode } & Omit<
+  ComponentProps<typeof Chart<UsagePointDocument>>,
+  'label'
+>) {
   return (
-    <Card title={title}>
+    <Card title={title} actions={actions}>
       <Chart label={title} {...chart} />
     </Card>
   );
