@@ -49,7 +49,6 @@ const ourSettings = {
 
 /** Longest path of a socket: 107 bytes on Linux, 103 on macOS. */
 const maxSocketPathBytes = 103;
-const socketPort = 5432;
 
 const startLimitMs = 60_000;
 const maxLogBytes = 10 * 1024 * 1024;
@@ -131,13 +130,13 @@ function lastErrorLine(logFile: string, from: number): string {
 }
 
 function hasShortPath(folder: string): boolean {
-  return Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes;
+  return Buffer.byteLength(join(folder, '.s.PGSQL.5432')) <= maxSocketPathBytes;
 }
 
 /** The folder's path may contain commas and spaces, which separate the folders in the setting. */
 function inFolder(folder: string) {
   const quoted = `"${folder.replaceAll('"', '""')}"`;
-  return { host: folder, port: socketPort, listen: { listen_addresses: '', unix_socket_directories: quoted } };
+  return { host: folder, port: 5432, listen: { listen_addresses: '', unix_socket_directories: quoted } };
 }
 
 async function onLoopback() {

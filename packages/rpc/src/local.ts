@@ -32,8 +32,6 @@ export type RawStream = (
 ) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
 
 const prefix = 'local:';
-/** Responses of a stream that its reader has not taken yet; with more, the handler waits. */
-const maxUnread = 16;
 
 /** The servers of this process, by local address. */
 const servers = new Map<string, LocalServer>();
@@ -173,9 +171,9 @@ class LocalCall extends EventEmitter {
     this.end();
   };
 
-  /** Returns false if the handler must wait for 'drain' before it sends more. */
+  /** Returns false: a handler that sends more waits for 'drain', until the reader has taken this response. */
   write(response: unknown): boolean {
-    if (this.#isEnded) return true;
+    if (this.#isEnded) return false;
     try {
       const encoded = this.#method.responseSerialize(response);
       if (isTooLong(encoded)) this.fail(grpcStatus.RESOURCE_EXHAUSTED, tooLong);
@@ -184,7 +182,7 @@ class LocalCall extends EventEmitter {
       this.fail(grpcStatus.INTERNAL, `The response cannot be encoded: ${(error as Error).message}`);
     }
     this.emit('readable');
-    return this.#unread.length < maxUnread;
+    return false;
   }
 
   end(): void {
