@@ -6,11 +6,11 @@ import {
   type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { storeChange } from '../webhook/store-change.ts';
 import { changeTime, type Webhook, type WebhookStatus, withStatus } from '../webhook/webhook.ts';
 import { toWebhookMessage } from '../webhook/webhook-message.ts';
 import { lockWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
-import { storeChange } from './update-webhook.ts';
 
 /**
  * Pauses a webhook: it keeps its queue and gets deliveries, and none is attempted. Throws `conflict` if it is disabled.

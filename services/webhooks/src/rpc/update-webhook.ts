@@ -3,8 +3,7 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { checkVersion, RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
-import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction, type Queryable } from '@rms/postgres/db';
+import { inTransaction } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type {
   ClientCertificate,
@@ -12,14 +11,13 @@ import type {
   WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { pauseEndpoint, resetEndpoint } from '../engine/lease/schedule-queries.ts';
-import { tryFailPending } from '../engine/record/end-queries.ts';
-import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
+import { resetEndpoint } from '../engine/lease/schedule-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
+import { storeChange } from '../webhook/store-change.ts';
 import {
   changeTime,
   checkDescription,
@@ -29,14 +27,13 @@ import {
   type Webhook,
   withStatus,
 } from '../webhook/webhook.ts';
-import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import {
   fromRateLimitMessage,
   fromRetryPolicyMessage,
   toWebhookMessage,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
-import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
+import { lockWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
 /** Updates a webhook. If it becomes disabled, its pending deliveries end as failed; they can be redelivered. */
@@ -54,28 +51,6 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
     parts.engine.wake();
     return { webhook: toWebhookMessage(updated) };
   };
-}
-
-/**
- * Writes a changed webhook, with its audit entry, and what follows from its new status: the queue of a disabled webhook
- * ends, a paused one is not due, and a resumed one is due. Returns `changed`. The transaction must hold the row lock.
- */
-export async function storeChange(
-  tx: Queryable,
-  context: Parameters<typeof appendAudit>[1],
-  webhook: Webhook,
-  changed: Webhook,
-): Promise<Webhook> {
-  await writeWebhook(tx, changed);
-  const changes = webhookChanges(webhook, changed);
-  await appendAudit(tx, context, [webhookEntry(changed, { action: 'webhook.updated', changes })]);
-  if (changed.status !== webhook.status) {
-    if (changed.status === 'disabled') await tryFailPending(tx, changed);
-    if (webhook.status === 'disabled') await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
-    if (webhook.status === 'paused' && changed.status === 'active') await resetEndpoint(tx, changed.id);
-  }
-  if (changed.status === 'paused') await pauseEndpoint(tx, changed.id);
-  return changed;
 }
 
 async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest): Promise<string | undefined> {
