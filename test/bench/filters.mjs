@@ -78,7 +78,7 @@ function fill(pool, workspaceId, filter) {
     `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed, max_retries,
                                     initial_delay_ms, max_delay_ms, created_at, updated_at, filter, filter_query)
      select $1, 'live', 'wh_' || $1 || i, 'https://example.com', '{*}', 'active', '', 5, 1000, 1000, now(), now(),
-            $2::json, $3::tsquery
+            $2::json, case when $3::tsquery is not null then array[$3::tsquery] end
        from generate_series(1, $4::integer) as i`,
     [workspaceId, filter && JSON.stringify(filter), filter && filterQuery(filter), webhooks],
   );

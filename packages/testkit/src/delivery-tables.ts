@@ -107,7 +107,7 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
           on w.workspace_id = e.workspace_id and w.environment = e.environment
          and (w.events @> array['*'] or w.events @> array[e.type])
        where w.created_at <= e.stored_at and w.updated_at <= e.stored_at
-         and (w.filter_query is null or webhooks.filter_terms(e.body) @@ w.filter_query)
+         and (w.filter_query is null or webhooks.filter_terms(e.body) @@ w.filter_query[1])
          and not ${changedLater}
          and e.id >= webhooks.first_id('evt', pg_catalog.now() - interval '8 days')
     )`,

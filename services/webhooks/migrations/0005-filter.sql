@@ -3,8 +3,9 @@
 alter table webhooks.webhooks
   -- As the API shows it. Null: none.
   add column filter       json,
-  -- The same for PostgreSQL: a query on the terms of an event. Not compressed, because every event reads it.
-  add column filter_query tsquery;
+  -- The same for PostgreSQL: a query on the terms of an event, as the only element of an array, because a value of the
+  -- type tsquery cannot be larger than a page. Kept in the row if it fits, because every event reads it.
+  add column filter_query tsquery[];
 alter table webhooks.webhooks alter column filter_query set storage main;
 
 -- Whether a tenant has filters, so that the terms of an event are needed.

@@ -197,6 +197,7 @@ describe('Entries of the audit log of webhooks', () => {
         WebhooksService.method.getWebhook,
         WebhooksService.method.listWebhooks,
         WebhooksService.method.batchGetWebhookHealth,
+        WebhooksService.method.testFilter,
         DeadLettersService.method.listDeadLetters,
         DeliveriesService.method.listDeliveries,
         DeliveriesService.method.getDelivery,

@@ -131,7 +131,7 @@ const createDeliveries = statementWith(
          and (w.events @> array['*'] or w.events @> array[i.type])
         left join webhooks.endpoints as e on e.webhook_id = w.id
        cross join lateral (
-             select w.filter_query is null or coalesce(i.terms @@ w.filter_query, false) as passes) as fit
+             select w.filter_query is null or coalesce(i.terms @@ w.filter_query[1], false) as passes) as fit
        where i.is_taken and (i.reached is null or w.id <= i.reached) and i.type is not null
     ), chosen as (
       select *, not waits

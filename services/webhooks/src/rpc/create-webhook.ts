@@ -33,7 +33,7 @@ import {
   toWebhookMessage,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
-import { countWebhooks, insertedColumns, valuesOf } from '../webhook/webhook-queries.ts';
+import { countWebhooks, insertedColumns, queryValue, valuesOf } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
@@ -182,7 +182,7 @@ async function countForCreate(tx: Queryable, workspaceId: string, most: number):
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks.webhooks (${insertedColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, ${queryValue})`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }

@@ -104,7 +104,7 @@ async function readWebhooks(
   if (rows.length === limit) return { webhooks: listed(rows) };
   const last = await db.query<{ id: string }>(
     `select id from (select id, $3::integer as unused from webhooks.webhooks as w
-                      where ${where} order by w.id ${order} limit (select ${webhooksRead})) as some
+                      where ${where} order by w.id ${order} limit (select ${webhooksRead})) as read
      offset (select ${webhooksRead - 1}) limit 1`,
     values,
   );

@@ -28,6 +28,9 @@ export const columns = `workspace_id, environment, id, url, events, status, disa
   requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias,
   paused_at, filter`;
 
+/** SQL for the last of {@link valuesOf}. */
+export const queryValue = 'case when $31::tsquery is not null then array[$31::tsquery] end';
+
 /** Columns for inserting {@link valuesOf}. */
 export const insertedColumns = `${columns}, filter_query`;
 
@@ -53,7 +56,7 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
             max_concurrency = $22, requests_per_second = $23, headers = $24, secret_headers = $25,
-            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29, filter = $30, filter_query = $31,
+            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29, filter = $30, filter_query = ${queryValue},
             failing_since = case when (status = 'disabled' or paused_at is not null) and $6 = 'active'
                                       and $29::timestamptz is null then null
                                  else failing_since end

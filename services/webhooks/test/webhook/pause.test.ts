@@ -70,8 +70,8 @@ describe('a paused webhook', () => {
     await rms.publish(...laneOf(tenant, 3));
     await waitUntil(async () => (await rms.list(tenant)).length === 3, { what: 'deliveries' });
     await unscheduled(id);
-    const [last] = await rms.list(tenant);
-    await rms.deliveries.redeliverDelivery({ ...tenant, id: last?.id ?? '' });
+    const first = (await rms.list(tenant)).at(-1);
+    await rms.deliveries.redeliverDelivery({ ...tenant, id: first?.id ?? '' });
     await passTime();
     expect(await statusesOf(tenant)).toEqual(Array(3).fill(DeliveryStatus.PENDING));
     await rms.webhooks.updateWebhook({ ...tenant, id, status: WebhookStatus.ACTIVE });
