@@ -64,7 +64,7 @@ describe('the address and the key of a command', () => {
 
 test('every operation of the API is a command', async () => {
   const nouns = [
-    ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests'],
+    ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'metrics'],
     ...['alert-rules', 'incidents', 'alert-channels', 'audit', 'workspace'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
@@ -81,7 +81,7 @@ test('every operation of the API is a command', async () => {
     ...['webhooks rotate-secret', 'webhooks test'],
     ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
     ...['replays create', 'replays list', 'replays show', 'replays cancel'],
-    ...['requests list', 'requests show'],
+    ...['requests list', 'requests show', 'metrics requests', 'metrics deliveries'],
     ...['alert-rules list', 'alert-rules show', 'alert-rules update', 'alert-rules test'],
     ...['incidents list', 'incidents show', 'incidents acknowledge', 'incidents mute'],
     ...['alert-channels list', 'alert-channels create', 'alert-channels show', 'alert-channels update'],

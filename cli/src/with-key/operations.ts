@@ -20,6 +20,7 @@ const collections: Readonly<Record<Noun, string>> = {
   deliveries: 'deliveries',
   replays: 'replays',
   requests: 'requests',
+  metrics: 'metrics',
   'alert-rules': 'alert_rules',
   incidents: 'incidents',
   'alert-channels': 'alert_channels',
@@ -66,6 +67,7 @@ function operationsOn(noun: Noun): { readonly name: string; readonly endpoint: E
 
 function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action: string | undefined): string {
   if (action !== undefined) return action.replaceAll('_', '-');
+  if (id !== undefined && !id.startsWith('{')) return id.replaceAll('_', '-');
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
   if (method === 'patch' || method === 'put') return 'update';
@@ -98,7 +100,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
     const id = command.registeredArguments.length > 0 ? String(given[0]) : '';
     const options = command.opts<Options>();
     const target = requireTarget(command, body);
-    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options);
+    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options, command);
     if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
     const document = await callApi<{ data: object } | undefined>(target, {
@@ -110,8 +112,13 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
       },
       ...(content ? { body: content } : {}),
     });
-    print(options, document ?? { data: { id } }, () => (document ? oneText(noun, document.data) : `${id}: done`));
+    print(options, document ?? { data: { id } }, () => (document ? dataText(noun, document.data) : `${id}: done`));
   });
+}
+
+/** Formats the `data` of a document. */
+function dataText(noun: Noun, data: object): string {
+  return Array.isArray(data) ? rowsText(noun, data) : oneText(noun, data);
 }
 
 /**
@@ -159,7 +166,9 @@ function optionOf({ name, description, choices, kind, isRequired }: InputField):
   if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
   const option = new Option(`${flag} <${choices ? 'value' : 'text'}>`, about);
   if (choices) return option.choices(choices);
-  return /_(?:after|before)$/.test(name) ? option.argParser((text) => pointInTime(text).toISOString()) : option;
+  return /^(?:from|to)$|_(?:after|before)$/.test(name)
+    ? option.argParser((text) => pointInTime(text).toISOString())
+    : option;
 }
 
 function listOf(choices: readonly string[] | undefined): string {
@@ -189,9 +198,12 @@ function valuesOf(inputs: readonly Input[], options: Options): [name: string, va
   });
 }
 
-function searchOf(inputs: readonly Input[], options: Options): string {
+/** Returns the query. Exits with a usage error if a required field is missing. */
+function searchOf(inputs: readonly Input[], options: Options, command: Pick<Command, 'error'>): string {
   const pairs = new URLSearchParams();
-  for (const [name, value] of valuesOf(inputs, options)) {
+  const values = valuesOf(inputs, options);
+  requireFields(inputs, Object.fromEntries(values), command);
+  for (const [name, value] of values) {
     for (const one of [value].flat()) pairs.append(name, String(one));
   }
   return pairs.size === 0 ? '' : `?${pairs}`;
@@ -200,11 +212,13 @@ function searchOf(inputs: readonly Input[], options: Options): string {
 /** Returns the body. Exits with a usage error if a required field is missing. The API checks a body of --data. */
 function bodyOf(inputs: readonly Input[], options: Options, command: Pick<Command, 'error'>): object {
   const body = { ...dataOf(options.data, command), ...Object.fromEntries(valuesOf(inputs, options)) };
-  const missing = inputs.find(({ field }) => field.isRequired && !(field.name in body));
-  if (missing && options.data === undefined) {
-    command.error(`error: required option '${missing.option.long}' not specified`);
-  }
+  if (options.data === undefined) requireFields(inputs, body, command);
   return body;
+}
+
+function requireFields(inputs: readonly Input[], given: object, command: Pick<Command, 'error'>): void {
+  const missing = inputs.find(({ field }) => field.isRequired && !(field.name in given));
+  if (missing) command.error(`error: required option '${missing.option.long}' not specified`);
 }
 
 function dataOf(data: string | undefined, command: Pick<Command, 'error'>): object {

@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts';
 import { eventEndpoints } from './event/endpoints.ts';
 import { incidentEndpoints } from './incident/endpoints.ts';
 import { keyEndpoints } from './key/endpoints.ts';
+import { metricsEndpoints } from './metrics/endpoints.ts';
 import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
 import { resourceEndpoints } from './resource/endpoints.ts';
@@ -20,6 +21,7 @@ export const endpoints: readonly Endpoint[] = [
   ...deliveryEndpoints,
   ...replayEndpoints,
   ...requestEndpoints,
+  ...metricsEndpoints,
   ...alertRuleEndpoints,
   ...incidentEndpoints,
   ...alertChannelEndpoints,

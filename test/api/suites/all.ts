@@ -11,6 +11,7 @@ import { idempotencySuite } from './idempotency.ts';
 import { isolationSuite } from './isolation.ts';
 import { limitsSuite } from './limits.ts';
 import { listsSuite } from './lists.ts';
+import { metricsSuite } from './metrics.ts';
 import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
@@ -51,6 +52,7 @@ export const requestsPart: Part = {
     apiKeysSuite,
     workspaceSuite,
     requestsSuite,
+    metricsSuite,
     isolationSuite,
     operatorSuite,
     alertsSuite,

@@ -29,7 +29,7 @@ interface Grant {
  * choose the visible controls, and auth checks it for operations on keys and members.
  */
 const grants = {
-  'metrics:read': { role: 'viewer' },
+  'metrics:read': { role: 'viewer', scope: 'admin', restricted: true },
   'resources:read': { role: 'viewer', scope: 'read', restricted: true },
   'events:read': { role: 'viewer', scope: 'read', restricted: true },
   'webhooks:read': { role: 'viewer', scope: 'admin', restricted: true },

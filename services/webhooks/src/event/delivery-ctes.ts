@@ -1,3 +1,4 @@
+import type { MadeCount } from '../delivery/delivery-usage.ts';
 import { type DeliveryJob, leaseMs } from '../engine/attempt/job.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
 import { partOf } from '../engine/schedule/part.ts';
@@ -13,6 +14,7 @@ export const deliveriesPerStatement = 1_000;
 /** The first row's columns; null in all others. */
 interface FirstRow {
   due: string[] | null;
+  made: MadeCount[] | null;
 }
 
 export type CreatedRow = FirstRow & (JobRow | { [column in keyof JobRow]: null });
@@ -23,6 +25,8 @@ export interface NewDeliveries {
   readonly jobs: DeliveryJob[];
   /** The webhooks with deliveries that are not leased and can be leased now. */
   readonly due: string[];
+  /** Numbers of deliveries, including skipped ones. */
+  readonly made: readonly MadeCount[];
 }
 
 /** The values of $1 to $7 of {@link deliveryCtes}. */
@@ -48,6 +52,10 @@ function jsonOf(capacity: ReadonlyMap<string, number>): string {
 export function deliveryCtes(incoming: string, webhooks: string, firstColumns: Readonly<Record<string, string>> = {}) {
   const first = Object.entries({
     due: "(select coalesce(array_agg(distinct webhook_id), '{}') from chosen where open and not waits and not leased)",
+    made: `(select json_agg(counted) from (
+              select workspace_id as "workspaceId", environment, webhook_id as "webhookId", type as "eventType",
+                     case when status = 'active' then 'created' else 'skipped' end as kind, count(*) as deliveries
+                from matched group by 1, 2, 3, 4, 5) as counted)`,
     ...firstColumns,
   }).map(([name, expression]) => `case when row_number() over () = 1 then ${expression} end as ${name}`);
   return `matched as (
@@ -93,8 +101,8 @@ export function deliveryCtes(incoming: string, webhooks: string, firstColumns: R
           from matched where status <> 'active'
       )
       select ${first.join(', ')},
-             c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
-             'event' as origin, 0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version,
+             c.workspace_id, c.environment, c.id, c.event_id, c.type as event_type, c.webhook_id, c.resource_id,
+             c.request_id, c.ordered, 'event' as origin, 0 as tries, 1 as lease, c.url, c.secret_sealed, c.secret_version,
              c.previous_secret_sealed, c.previous_secret_until, c.client_certificate, c.client_key_sealed,
              c.max_retries, c.initial_delay_ms, c.max_delay_ms, c.retry_delays_ms, c.max_concurrency
         from (select) as one left join chosen as c on c.leased`;
@@ -110,5 +118,5 @@ export function toNewDeliveries(
     const event = row.id === null ? undefined : events.get(row.event_id);
     return row.id === null || !event ? [] : toJob(row, event, leasedAtMs);
   });
-  return { jobs, due: rows[0]?.due ?? [] };
+  return { jobs, due: rows[0]?.due ?? [], made: rows[0]?.made ?? [] };
 }
