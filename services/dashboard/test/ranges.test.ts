@@ -19,6 +19,7 @@ describe('The time range of the charts', () => {
     [1.9, 1.8, 'minute'],
     // Minutes are kept for 2 days.
     [2.1, 2, 'hour'],
+    [0.21, undefined, 'hour'],
     [1, undefined, 'hour'],
     [13, 1, 'hour'],
     [15, undefined, 'day'],

@@ -29,10 +29,13 @@ export const intervalMs: Readonly<Record<Granularity, number>> = {
   hour: 3_600_000,
   day: 86_400_000,
 };
-/** The finest granularity of a custom range: its maximum length, and how long its counts are kept, in days. */
+/**
+ * The finest granularities of a custom range: its maximum length, so that five groups have at most 1,500 points, and how
+ * long its counts are kept, in days.
+ */
 const finest: readonly (readonly [Granularity, days: number, keptDays: number])[] = [
-  ['minute', 0.25, 2],
-  ['hour', 14, 35],
+  ['minute', 0.2, 2],
+  ['hour', 12, 35],
 ];
 
 /** Returns the preset that a search selects; undefined: a custom range. */
