@@ -1,6 +1,6 @@
 import type { FullKey, Key } from '@rms/api';
 import { newKeyDocument } from '@rms/api/key/document';
-import { isValidKey } from '@rms/api/rules';
+import { isValidKey, scopeText } from '@rms/api/rules';
 import type { Key as Message } from '@rms/proto/rms/auth/v1/key_pb';
 import type { CreateKeyResponse } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { fields, print, table } from './print.ts';
@@ -70,7 +70,7 @@ export function describeKey(key: FullKey, about: readonly (readonly [string, str
     ['id', key.id],
     ['environment', key.environment],
     ['name', key.name],
-    ['scope', key.scope],
+    ['scope', scopeText(key)],
     ['hint', key.hint],
     ['status', key.revoked_at ? `revoked ${key.revoked_at}` : statusText(key)],
     ['created', key.created_at],

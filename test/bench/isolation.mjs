@@ -148,12 +148,12 @@ async function dropOthers(db) {
   }
 }
 
-/** Makes all webhooks due together in three seconds, with closed circuits. */
+/** Makes all webhooks due together in three seconds, with closed circuits and the limit of endpoints that have failed. */
 async function closeCircuits(db, webhookIds) {
   await db.query(
     `update webhooks.endpoints
         set next_due_at = now() + interval '3 seconds', not_before = null, pause_ms = 0, open_since = null,
-            concurrency = null
+            concurrency = 1
       where webhook_id = any($1)`,
     [webhookIds],
   );
@@ -169,6 +169,7 @@ async function fillBacklog(db, workspaceId, dead, count, dueAt) {
        from (select * from webhooks.events where workspace_id = $1 limit 1) as e, generate_series(1, $2) as i`,
     [workspaceId, count, dead, dueAt],
   );
+  await db.query('update webhooks.endpoints set concurrency = 1 where webhook_id = any($1)', [dead]);
   // Keeps the cost of filling the table out of the measurement.
   await db.query('vacuum analyze webhooks.deliveries');
   await db.query('checkpoint');

@@ -62,6 +62,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill(`ci ${script}`);
+    await dialog.getByText('Also: create, change and delete resources').waitFor();
     await dialog.getByLabel('write').check();
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByRole('button', { name: 'Copy key' }).click();

@@ -65,4 +65,33 @@ describeWith('chromium', 'Identities and keys of members, in a browser', () => {
     expect((await keys.getKey({ workspaceId, id: key?.id ?? '' })).key?.revokeTime).toBeDefined();
     for (const client of [users, keys]) client.close();
   });
+
+  test('the page of a key says that its creator is no longer a member, and changes its expiry', async () => {
+    const leaver = await world.newUser('leaver', Role.DEVELOPER);
+    const [users, keys] = [createClient(UsersService, atAuth()), createClient(KeysService, atAuth())];
+    const { user } = await users.getUser({ email: leaver.email });
+    const { workspaceId } = world;
+    const request = { workspaceId, environment: Environment.LIVE, scope: Scope.READ, name: 'left behind' };
+    const { key } = await keys.createKey(request, { context: { actor: `user:${user?.id}`, actorName: leaver.email } });
+    const page = await world.open(owner);
+    await page.goto(`/w/${workspaceId}/live/settings/keys/${key?.id}`);
+    await page.getByText(leaver.email).waitFor();
+    const note = page.getByText('is no longer a member');
+    expect(await note.count()).toBe(0);
+    await page.goto(`/w/${workspaceId}/live/settings/team`);
+    await page.getByRole('button', { name: `Remove ${leaver.email}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('left behind').waitFor();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Member removed.').waitFor();
+    await page.goto(`/w/${workspaceId}/live/settings/keys/${key?.id}`);
+    await note.waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Expires').selectOption('In 30 days');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Key updated.', { exact: false }).waitFor();
+    const { key: changed } = await keys.getKey({ workspaceId, id: key?.id ?? '' });
+    expect(Number(changed?.expireTime?.seconds) * 1_000 - Date.now()).toBeGreaterThan(29 * 86_400_000);
+    for (const client of [users, keys]) client.close();
+  });
 });

@@ -156,11 +156,14 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
       () => keys.revokeKey({ id: 'key_x' }),
       () => signIn.verifyPassword({ email: 'x', password: 'x' }),
       () => hooks.listWebhooks({ pageSize: 1 }),
-      () => rules.listRules({ workspaceId: 'ws_x' }),
+      () => rules.getEmailStatus({ workspaceId: 'ws_x' }),
       () => usage.reportUsage({ reporterId: 'x' }),
     ]) {
       await expect(call()).rejects.toMatchObject({ message: expect.stringContaining('may not call') });
     }
+    await expect(rules.listRules({ workspaceId: 'ws_x' })).rejects.toMatchObject({
+      message: expect.stringContaining('only for an API key'),
+    });
     expect((await keys.listKeys({ workspaceId: 'ws_x' })).keys).toEqual([]);
     for (const client of [keys, signIn, hooks, rules, usage]) client.close();
   });

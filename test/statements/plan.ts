@@ -21,8 +21,21 @@ export interface Plan {
   readonly ran: boolean;
 }
 
+/** Steps that read a row only when their parent asks for one, so that a Limit above them ends them. */
+const streaming = [
+  'Limit',
+  'LockRows',
+  'Append',
+  'Merge Append',
+  'Result',
+  'Subquery Scan',
+  'Nested Loop',
+  'ProjectSet',
+];
+
 interface Node {
   readonly 'Node Type': string;
+  readonly 'Parent Relationship'?: string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Plan Rows': number;
@@ -92,17 +105,22 @@ function judge(root: Node, ran: boolean): Plan {
   const problems: string[] = [];
   const steps: string[] = [];
   let rowsRead = 0;
-  const visit = (node: Node, depth: number) => {
+  // The estimate of a step ignores that a Limit above it ends it early; `most` is the estimate of that Limit.
+  const visit = (node: Node, depth: number, most: number) => {
     const table = node['Relation Name'];
-    const rows = rowsOf(node);
+    const rows = ran ? rowsOf(node) : Math.min(rowsOf(node), most);
     rowsRead = Math.max(rowsRead, rows);
     steps.push(`${'  '.repeat(depth)}${node['Node Type']} ${node['Index Name'] ?? table ?? ''} ${rows}`);
     if (node['Node Type'] === 'Seq Scan' && rows > smallTable) problems.push(`scans ${table} (${rows} rows)`);
     else if (rows > maxRowsRead)
       problems.push(`${node['Node Type']} ${node['Index Name'] ?? table ?? ''} reads ${rows} rows`);
-    for (const child of node.Plans ?? []) visit(child, depth + 1);
+    const ends = streaming.includes(node['Node Type']);
+    for (const child of node.Plans ?? []) {
+      const isAsked = ends && ['Outer', 'Member', 'Subquery'].includes(child['Parent Relationship'] ?? '');
+      visit(child, depth + 1, isAsked ? rows : Number.POSITIVE_INFINITY);
+    }
   };
-  visit(root, 0);
+  visit(root, 0, Number.POSITIVE_INFINITY);
   return { problems, rowsRead, steps, ran };
 }
 

@@ -1,5 +1,6 @@
 import type { FullKey } from '@rms/api';
 import { fullKeyDocument } from '@rms/api/key/document';
+import { scopeText } from '@rms/api/rules';
 import { Command } from 'commander';
 import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { withServices } from '../connect.ts';
@@ -31,7 +32,7 @@ function tableOf(options: WorkspaceOptions, keys: readonly Listed<FullKey>[]): s
     ],
     keys,
     keys.map((key) => [
-      ...[key.id, key.environment, key.scope, key.hint, key.name, creatorText(key), key.last_used_at ?? ''],
+      ...[key.id, key.environment, scopeText(key), key.hint, key.name, creatorText(key), key.last_used_at ?? ''],
       ...[
         key.last_used_ip ?? '',
         key.last_refusal?.refused_at ?? '',

@@ -13,6 +13,7 @@ import { note, printLine } from '../print.ts';
 import { followEvents } from '../with-key/follow-events.ts';
 import { addTargetOptions, requireTarget } from '../with-key/operations.ts';
 import type { Profile } from '../with-key/profiles.ts';
+import { environmentOf } from '../with-key/target.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
@@ -142,7 +143,8 @@ function feedOf(openFeed: OpenFeed, workspaceId: string, { environment, after }:
 }
 
 function apiFeed(target: Profile, { after }: Options): OpenEvents {
-  const [environment, other] = target.api_key.startsWith('sk_live_') ? ['live', 'sandbox'] : ['sandbox', 'live'];
+  const environment = environmentOf(target);
+  const other = environment === 'live' ? 'sandbox' : 'live';
   return async function* (opened, signal) {
     const started = (from: number) =>
       opened(`${environment} events of ${target.url}`, `For ${other} events, use a ${other} key`, BigInt(from));

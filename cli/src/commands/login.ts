@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { print } from '../print.ts';
 import { ApiError, callApi } from '../with-key/api.ts';
 import { defaultProfile, profilesFile, readProfiles, writeProfiles } from '../with-key/profiles.ts';
-import { baseUrl } from '../with-key/target.ts';
+import { baseUrl, environmentOf } from '../with-key/target.ts';
 
 interface Options {
   url?: string;
@@ -28,7 +28,7 @@ export function define(login: Command): void {
       const target = { url, api_key: key };
       const workspace = await workspaceOf(target);
       writeProfiles({ ...readProfiles(), [options.profile]: target });
-      const environment = key.startsWith('sk_live_') ? 'live' : 'sandbox';
+      const environment = environmentOf(target);
       const document = {
         profile: options.profile,
         url,

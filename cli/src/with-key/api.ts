@@ -38,21 +38,34 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns the document of {@link requestApi}. */
+export async function callApi<T>(target: Profile, request: ApiRequest): Promise<T> {
+  return (await requestApi<T>(target, request)).document;
+}
+
+/** A successful response of the API. */
+export interface ApiResponse<T> {
+  /** Undefined without a body. */
+  readonly document: T;
+  /** Time of the response by the API's clock, in whole seconds as Unix milliseconds. */
+  readonly atMs: number;
+}
+
 /**
- * Sends a request with an API key, and returns the JSON document of the response, undefined without a body. The request
- * goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY contains the host.
+ * Sends a request with an API key. The request goes through the proxy of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY
+ * contains the host.
  * Rejects with {@link ApiError} if the API refuses it, and with an error that identifies the address if nothing
  * responds.
  */
-export async function callApi<T>({ url, api_key: key }: Profile, request: ApiRequest): Promise<T> {
+export async function requestApi<T>({ url, api_key: key }: Profile, request: ApiRequest): Promise<ApiResponse<T>> {
   const deadline = withDeadline(request.signal ?? new AbortController().signal, timeoutMs, 'the request');
   try {
-    const { status, text, requestId } = await send(new URL(url + request.path), key, {
+    const { status, text, requestId, atMs } = await send(new URL(url + request.path), key, {
       ...request,
       signal: deadline.signal,
     });
     const document = text === '' ? undefined : parsed(text);
-    if (status >= 200 && status < 300 && document !== null) return document as T;
+    if (status >= 200 && status < 300 && document !== null) return { document: document as T, atMs };
     throw errorOf(status, document ?? {}, { url, requestId });
   } catch (error) {
     if (error instanceof ApiError || request.signal?.aborted) throw error;
@@ -66,7 +79,7 @@ export async function callApi<T>({ url, api_key: key }: Profile, request: ApiReq
 function send(url: URL, key: string, { method, body, headers, signal }: ApiRequest) {
   const isTls = url.protocol === 'https:';
   const json = body === undefined ? undefined : JSON.stringify(body);
-  return new Promise<{ status: number; text: string; requestId: string }>((resolve, reject) => {
+  return new Promise<{ status: number; text: string; requestId: string; atMs: number }>((resolve, reject) => {
     const call = (isTls ? requestHttps : requestHttp)(
       url,
       {
@@ -96,6 +109,7 @@ function send(url: URL, key: string, { method, body, headers, signal }: ApiReque
             status: response.statusCode ?? 0,
             text: Buffer.concat(parts).toString('utf8'),
             requestId: String(response.headers['x-request-id'] ?? ''),
+            atMs: Date.parse(response.headers.date ?? '') || Date.now(),
           }),
         );
         response.on('error', reject);
@@ -148,6 +162,7 @@ function parsed(text: string): object | null {
 
 function describe(error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string };
+  if (code === 'PROXY') return `the HTTP proxy failed: ${message}`;
   if (code === 'ECONNREFUSED') return 'connection refused';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name does not resolve';
   return message || code;

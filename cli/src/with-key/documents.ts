@@ -26,8 +26,8 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
   replays: ['id', 'webhook_id', 'status', 'created_at'],
   requests: [
-    'request_id',
     'started_at',
+    'request_id',
     'method',
     'path',
     'status',
@@ -60,6 +60,11 @@ export function rowsText(noun: Noun, items: readonly object[]): string {
     known.map((name) => name.split('.').slice(-2).join(' ').replaceAll('_', ' ').toUpperCase()),
     items.map((item) => known.map((name) => textOf(valueAt(item, name)))),
   );
+}
+
+/** Formats one item of a list as one line: its columns, "-" for an empty one. */
+export function lineText(noun: Noun, item: object): string {
+  return columns[noun].map((name) => textOf(valueAt(item, name)) || '-').join('  ');
 }
 
 /** Formats one document: its fields, one per line. */

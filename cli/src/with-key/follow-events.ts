@@ -1,8 +1,8 @@
 import { abortableDelay } from '@rms/async';
-import { describeFailure } from '../failure.ts';
 import { note } from '../print.ts';
-import { ApiError, callApi } from './api.ts';
+import { callApi } from './api.ts';
 import type { Profile } from './profiles.ts';
+import { createRetry, pollMs } from './retry.ts';
 
 /** An event of the feed. */
 export interface ApiEvent {
@@ -26,9 +26,6 @@ export interface FollowOptions {
 }
 
 const pageSize = 100;
-/** Pause after a page that is not full. A request per second is a hundredth of a key's default limit. */
-const pauseMs = 1_000;
-const maxRetryMs = 15_000;
 
 /**
  * Yields events in the key's environment in order, each once, until the signal aborts. While the API is unreachable,
@@ -45,23 +42,19 @@ export async function* followEvents(
   const first = await read({ after: `${after ?? 0n}`, per_page: '1' });
   let sequence = after === undefined ? first.meta.newest_sequence : Number(after);
   started(sequence);
-  let retryMs = 0;
+  const retry = createRetry(signal);
   while (!signal.aborted) {
     try {
       const { data } = await read({ after: `${sequence}`, per_page: `${pageSize}` });
-      retryMs = 0;
+      retry.succeeded();
       for (const event of data) {
         if (event.sequence > sequence + 1) note(`events ${sequence + 1} to ${event.sequence - 1} are no longer stored`);
         yield event;
         sequence = event.sequence;
       }
-      if (data.length < pageSize) await abortableDelay(pauseMs, signal);
+      if (data.length < pageSize) await abortableDelay(pollMs, signal);
     } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
-      if (retryMs === 0) note(`${describeFailure(error)} Retrying; the next event is after ${sequence}.`);
-      retryMs = Math.min(maxRetryMs, Math.max(pauseMs, 2 * retryMs));
-      await abortableDelay(retryMs, signal);
+      await retry.after(error, `the next event is after ${sequence}`);
     }
   }
 }

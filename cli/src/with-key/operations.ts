@@ -4,10 +4,12 @@ import { type Endpoint, parameterOf } from '@rms/api';
 import { endpoints } from '@rms/api/endpoints';
 import { type InputField, inputFields } from '@rms/api/input-fields';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { collect, pointInTime, positiveNumber } from '../arguments.ts';
-import { note, print } from '../print.ts';
+import { collect, futureTime, pointInTime, positiveNumber } from '../arguments.ts';
+import { untilInterrupted } from '../interrupted.ts';
+import { note, print, printLine } from '../print.ts';
 import { callApi } from './api.ts';
-import { type Noun, oneText, rowsText } from './documents.ts';
+import { lineText, type Noun, oneText, rowsText } from './documents.ts';
+import { followRequests } from './follow-requests.ts';
 import { takeList } from './lists.ts';
 import type { Profile } from './profiles.ts';
 import { type TargetOptions, targetOf, targetOptions } from './target.ts';
@@ -29,6 +31,9 @@ const collections: Readonly<Record<Noun, string>> = {
   audit: 'audit_log',
 };
 
+/** Groups that list their objects without a subcommand. */
+const listedByDefault = new Set<Noun>(['requests', 'alert-rules', 'alert-channels']);
+
 /** Fields of a list's query that `--limit` replaces. */
 const paging = new Set(['per_page', 'cursor']);
 
@@ -37,6 +42,7 @@ interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly json?: boolean;
   readonly data?: string;
   readonly limit?: number;
+  readonly follow?: boolean;
   readonly ifMatch?: string;
   readonly idempotencyKey?: string;
 }
@@ -48,7 +54,7 @@ export function defineOperations(group: Command, noun: Noun): void {
     const parameter = parameterOf(endpoint.path);
     if (parameter !== undefined) command.argument(`<${parameter.replaceAll('_', '-')}>`);
     addOperation(command, noun, endpoint);
-    group.addCommand(command);
+    group.addCommand(command, { isDefault: name === 'list' && listedByDefault.has(noun) });
   }
 }
 
@@ -65,8 +71,16 @@ function operationsOn(noun: Noun): { readonly name: string; readonly endpoint: E
   });
 }
 
-function nameOf({ method }: Endpoint, noun: Noun, id: string | undefined, action: string | undefined): string {
-  if (action !== undefined) return action.replaceAll('_', '-');
+function nameOf(
+  { method, operationId }: Endpoint,
+  noun: Noun,
+  id: string | undefined,
+  action: string | undefined,
+): string {
+  if (action !== undefined) {
+    const verb = method === 'put' || method === 'delete' ? `${/^[a-z]+/.exec(operationId)?.[0]}-` : '';
+    return verb + action.replaceAll('_', '-');
+  }
   if (id !== undefined && !id.startsWith('{')) return id.replaceAll('_', '-');
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
@@ -88,6 +102,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
   command.description(`${startOf(endpoint.summary)} (${endpoint.permission})`);
   for (const { option } of [...query, ...body]) command.addOption(option);
   if (isList) command.option('--limit <n>', 'maximum number of items', positiveNumber, 100);
+  if (isList && noun === 'requests') command.addOption(followOption());
   if (body.length > 0) {
     command.option('--data <json>', 'fields of the body as JSON, "@file" or "-" for stdin; options replace its fields');
   }
@@ -101,6 +116,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
     const options = command.opts<Options>();
     const target = requireTarget(command, body);
     const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options, command);
+    if (options.follow) return follow(target, noun, path, options);
     if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
     const document = await callApi<{ data: object } | undefined>(target, {
@@ -151,33 +167,55 @@ async function showList(target: Profile, noun: Noun, path: string, options: Opti
   if (more) note(`showing the first ${document.data.length}; --limit shows more`);
 }
 
+function followOption(): Option {
+  const about = 'print requests as they are recorded, until Ctrl-C; --json prints one document per line';
+  return new Option('--follow', about).conflicts(['limit', 'createdBefore']);
+}
+
+/** Prints new items of a list, one per line, until the user interrupts the command. */
+async function follow(target: Profile, noun: Noun, path: string, options: Options): Promise<void> {
+  const signal = untilInterrupted();
+  try {
+    for await (const one of followRequests(target, path, signal)) printLine(options, one, lineText(noun, one));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
 function inputOf(field: InputField): Input {
   return { field, option: optionOf(field) };
 }
 
 function optionOf({ name, description, choices, kind, isRequired }: InputField): Option {
-  const about = `${startOf(description)}${isRequired ? ' (required)' : ''}`;
+  const about = `${startOf(description)}${isRequired ? ' (required)' : ''}`.trim();
   const flag = `--${name.replaceAll('_', '-')}`;
   if (kind === 'texts') {
-    const option = new Option(`${flag} <value>`, `${about}${about ? '; ' : ''}repeatable${listOf(choices)}`);
+    const option = new Option(`${flag} <value>`, `${about}${about ? '; ' : ''}repeatable`);
+    if (choices) option.choices(choices);
     return option.argParser((value: string, all: readonly string[] = []) => collect(checked(value, choices), all));
   }
+  if (kind === 'pairs') return new Option(`${flag} <key=value>`, `${about}; repeatable`).argParser(collectPair);
   if (kind === 'flag') return new Option(`${flag} [true|false]`, about).preset(true).argParser(jsonValue);
   if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
+  if (kind === 'time') {
+    const timeOf = /^(?:from|to)$|_(?:after|before)$/.test(name) ? pointInTime : futureTime;
+    const isoOrNull = (text: string) => (text === 'null' ? null : timeOf(text).toISOString());
+    return new Option(`${flag} <time>`, `${about}; also a duration, e.g. 24h`).argParser(isoOrNull);
+  }
   const option = new Option(`${flag} <${choices ? 'value' : 'text'}>`, about);
-  if (choices) return option.choices(choices);
-  return /^(?:from|to)$|_(?:after|before)$/.test(name)
-    ? option.argParser((text) => pointInTime(text).toISOString())
-    : option;
-}
-
-function listOf(choices: readonly string[] | undefined): string {
-  return choices ? `: ${choices.join(', ')}` : '';
+  return choices ? option.choices(choices) : option;
 }
 
 function checked(value: string, choices: readonly string[] | undefined): string {
   if (choices && !choices.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
   return value;
+}
+
+/** Adds "key=value" to the pairs. */
+function collectPair(text: string, all: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
+  const end = text.indexOf('=');
+  if (end < 1) throw new InvalidArgumentError('Use key=value.');
+  return new Map([...all, [text.slice(0, end), text.slice(end + 1)]]);
 }
 
 /** Parses a JSON value. Text that is not JSON is itself, so that a time and null need no quotes. */
@@ -204,7 +242,8 @@ function searchOf(inputs: readonly Input[], options: Options, command: Pick<Comm
   const values = valuesOf(inputs, options);
   requireFields(inputs, Object.fromEntries(values), command);
   for (const [name, value] of values) {
-    for (const one of [value].flat()) pairs.append(name, String(one));
+    if (value instanceof Map) for (const [key, one] of value) pairs.append(`${name}[${key}]`, one);
+    else for (const one of [value].flat()) pairs.append(name, String(one));
   }
   return pairs.size === 0 ? '' : `?${pairs}`;
 }

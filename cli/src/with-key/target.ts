@@ -1,3 +1,4 @@
+import type { Environment } from '@rms/base/tenant';
 import { Option } from 'commander';
 import { defaultProfile, type Profile, readProfiles } from './profiles.ts';
 
@@ -31,6 +32,11 @@ export function targetOf(options: TargetOptions, env: NodeJS.ProcessEnv = proces
   const url = options.url || stored?.url;
   if (!url) throw new Error('The address of the API is missing: set RMS_URL or --url.');
   return { url: baseUrl(url), api_key: apiKey };
+}
+
+/** Returns the environment of a target's key. */
+export function environmentOf({ api_key: key }: Profile): Environment {
+  return key.startsWith('sk_live_') ? 'live' : 'sandbox';
 }
 
 function profileOf(options: TargetOptions, env: NodeJS.ProcessEnv): Profile | undefined {

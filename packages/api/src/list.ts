@@ -73,11 +73,15 @@ export function listResponse(
   return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
 }
 
-/** Returns a page's URL. */
+/** Returns a page's URL. An object becomes one parameter per member: `metadata[team]=blue`. */
 export function pageUrl(url: string, query: object): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const one of value === undefined ? [] : [value].flat()) pairs.append(name, one);
+    if (typeof value === 'object' && !Array.isArray(value)) {
+      for (const [key, one] of Object.entries(value)) pairs.append(`${name}[${key}]`, String(one));
+    } else {
+      for (const one of value === undefined ? [] : [value].flat()) pairs.append(name, one);
+    }
   }
   return `${url}?${pairs}`;
 }

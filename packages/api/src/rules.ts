@@ -8,3 +8,8 @@ import type { Key } from './key/schema.ts';
 export function isValidKey({ status, overlap_ends_at: end }: Key): boolean {
   return status === 'active' || (status === 'rolled' && end !== null && Date.parse(end) > Date.now());
 }
+
+/** Returns the scope for display; of a restricted key with its permissions. */
+export function scopeText({ scope, permissions }: Pick<Key, 'scope' | 'permissions'>): string {
+  return scope === 'restricted' ? `${scope}: ${permissions.join(', ')}` : scope;
+}

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { preparePostgres, stopServer } from './postgres-server.ts';
 
-/** A PostgreSQL server on loopback, owned by this process. */
+/** A PostgreSQL server that only this user can reach, owned by this process. */
 export interface EmbeddedPostgres {
   readonly url: string;
   /** Process ID of the running server; changes after a restart. */
@@ -35,7 +35,7 @@ const smallSettings = { shared_buffers: '16MB' };
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, password, log } = options;
   const settings = { ...smallSettings, ...options.settings };
-  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password, settings });
+  const { url, stoppedLeftover, launch } = await preparePostgres({ dataDir, password, settings, onSocket: true });
   if (stoppedLeftover) log.warn({ data_dir: dataDir }, 'stopped a PostgreSQL that a killed process had left running');
 
   let stopping = false;

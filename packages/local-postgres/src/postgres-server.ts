@@ -23,14 +23,17 @@ export interface PostgresServerOptions {
   readonly dataDir: string;
   /** Password of the superuser; set when the data directory is created. */
   readonly password: string;
+  /**
+   * Listens only on a Unix socket in the data directory, which no other user can reach, and which costs less than TCP.
+   * If the folder's path is too long for a socket, the server listens on loopback.
+   */
+  readonly onSocket?: boolean;
   /** Settings of postgresql.conf that supplement or override the defaults. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 // Defaults for one laptop with few workspaces: little memory, and no background processes for large machines.
 const ourSettings = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
   max_connections: '100',
   shared_buffers: '32MB',
   wal_level: 'minimal',
@@ -44,11 +47,16 @@ const ourSettings = {
   log_min_messages: 'warning',
 };
 
+/** Longest path of a socket: 107 bytes on Linux, 103 on macOS. */
+const maxSocketPathBytes = 103;
+const socketPort = 5432;
+
 const startLimitMs = 60_000;
 const maxLogBytes = 10 * 1024 * 1024;
 
 /** Creates the data directory if needed, and stops any other server that runs on it. */
-export async function preparePostgres({ dataDir, password, settings }: PostgresServerOptions): Promise<PostgresServer> {
+export async function preparePostgres(options: PostgresServerOptions): Promise<PostgresServer> {
+  const { dataDir, password, settings, onSocket = false } = options;
   const binaries = findBinaries();
   const directory = join(dataDir, 'postgres');
   const logFile = join(dataDir, 'postgres.log');
@@ -60,12 +68,13 @@ export async function preparePostgres({ dataDir, password, settings }: PostgresS
   await ensureCluster({ directory, password, binaries, launch, user, logFile });
   const stoppedLeftover = await stopLeftover(directory);
 
-  const port = await freePort();
+  const { host, port, listen } = onSocket && hasShortPath(directory) ? inFolder(directory) : await onLoopback();
   const args = ['-D', directory, '-p', `${port}`];
-  for (const [name, value] of Object.entries({ ...ourSettings, ...settings })) args.push('-c', `${name}=${value}`);
+  for (const [name, value] of Object.entries({ ...ourSettings, ...listen, ...settings }))
+    args.push('-c', `${name}=${value}`);
 
   return {
-    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    url: `postgres://postgres:${password}@${encodeURIComponent(host)}:${port}/postgres`,
     stoppedLeftover,
     async launch() {
       const out = openLog(logFile);
@@ -119,6 +128,21 @@ function lastErrorLine(logFile: string, from: number): string {
   const lines = readFileSync(logFile).subarray(from).toString('utf8').split('\n');
   const errorLine = lines.find((line) => /FATAL|PANIC|error/i.test(line)) ?? lines[0] ?? '';
   return `${errorLine.replace(/^.*?(FATAL|PANIC):\s*/, '')} (${logFile})`;
+}
+
+function hasShortPath(folder: string): boolean {
+  return Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes;
+}
+
+/** The folder's path may contain commas and spaces, which separate the folders in the setting. */
+function inFolder(folder: string) {
+  const quoted = `"${folder.replaceAll('"', '""')}"`;
+  return { host: folder, port: socketPort, listen: { listen_addresses: '', unix_socket_directories: quoted } };
+}
+
+async function onLoopback() {
+  const host = '127.0.0.1';
+  return { host, port: await freePort(), listen: { listen_addresses: host, unix_socket_directories: '' } };
 }
 
 async function freePort(): Promise<number> {

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, preparePostgres, startEmbeddedPostgres } from '@rms/local-postgres';
-import { createPool, type Pool } from '@rms/postgres/db';
+import { createPool, type Pool, translatePgError } from '@rms/postgres/db';
 import { suiteFolder, waitUntil } from '@rms/testkit';
 
 const password = 'a-password';
@@ -14,11 +14,20 @@ describe('Embedded PostgreSQL', () => {
   let logged: string[];
   const running: EmbeddedPostgres[] = [];
 
-  const start = async () => {
+  const start = async (folder = '') => {
     const note = (_: object, message: string) => void logged.push(message);
-    const postgres = await startEmbeddedPostgres({ dataDir, password, log: { warn: note, error: note } });
+    const postgres = await startEmbeddedPostgres({
+      dataDir: folderIn(folder),
+      password,
+      log: { warn: note, error: note },
+    });
     running.push(postgres);
     return postgres;
+  };
+  const folderIn = (name: string) => {
+    const folder = join(dataDir, name);
+    mkdirSync(folder, { recursive: true, mode: 0o711 });
+    return folder;
   };
   const withPool = async <T>({ url }: { url: string }, work: (pool: Pool) => Promise<T>): Promise<T> => {
     const pool = createPool({ url, max: 1, applicationName: 'unit', log: { warn() {} } });
@@ -69,17 +78,34 @@ describe('Embedded PostgreSQL', () => {
     expect(gid).toBe(statSync(join(dataDir, 'postgres')).gid);
   });
 
-  test('listens on loopback only, and requires the password', async () => {
-    const postgres = await start();
+  test.each([
+    ['on a Unix socket that only its user can reach', ''],
+    ['on loopback only if the path is too long for a socket', 'x'.repeat(100)],
+  ])('listens %s, and requires the password', async (_, folder) => {
+    const postgres = await start(folder);
+    const directory = join(dataDir, folder, 'postgres');
     const { rows } = await withPool(postgres, (pool) =>
       pool.query("select name, setting from pg_settings where name in ('listen_addresses', 'unix_socket_directories')"),
     );
     expect(rows).toEqual([
-      { name: 'listen_addresses', setting: '127.0.0.1' },
-      { name: 'unix_socket_directories', setting: '' },
+      { name: 'listen_addresses', setting: folder === '' ? '' : '127.0.0.1' },
+      { name: 'unix_socket_directories', setting: folder === '' ? `"${directory}"` : '' },
     ]);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
     const wrong = { url: postgres.url.replace(password, 'wrong') };
     await expect(withPool(wrong, (pool) => pool.query('select 1'))).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  test('its data directory may have a name with separators', async () => {
+    const postgres = await start('a, "b" %20c');
+    expect(await withPool(postgres, async (pool) => (await pool.query('select 1 as one')).rows)).toEqual([{ one: 1 }]);
+  });
+
+  test('a stopped server is service_unavailable', async () => {
+    const postgres = await start();
+    await postgres.stop();
+    const failure = await withPool(postgres, (pool) => pool.query('select 1')).catch((error) => error);
+    expect(translatePgError(failure)).toMatchObject({ code: 'service_unavailable' });
   });
 
   test('restarts at the same address when it dies', async () => {

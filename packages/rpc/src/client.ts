@@ -1,10 +1,9 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import {
   type ChannelOptions,
-  type Client,
-  type ClientReadableStream,
   type Metadata,
   makeGenericClientConstructor,
+  type ServiceDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
 import { currentCall } from '@rms/async';
@@ -15,8 +14,9 @@ import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
 import { withToken } from './call-token.ts';
 import { fromServiceError } from './error-mapping.ts';
+import { createLocalClient, isLocal } from './local.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
-import { type AnyService, toServiceDefinition } from './service-definition.ts';
+import { type AnyService, maxMessageBytes, toServiceDefinition } from './service-definition.ts';
 
 export interface CallOptions {
   /** Sent in metadata. */
@@ -43,7 +43,10 @@ export type RpcClient<S extends AnyService> = { readonly [Name in keyof S['metho
 };
 
 export interface ClientOptions {
-  /** "host:port", or "dns:///name:port" to balance the load across a headless service's addresses. */
+  /**
+   * "host:port", or "dns:///name:port" to balance the load across a headless service's addresses, or the local address
+   * of a server of this process.
+   */
   readonly target: string;
   /** Default timeout of a call. */
   readonly timeoutMs: number;
@@ -67,25 +70,29 @@ const channelOptions: ChannelOptions = {
   // Maximum delay until a recovered service is reached; until then, calls to it fail immediately.
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
-  // A page of 100 resources with full metadata is below 4 MiB; a batch of 1,000 creates is not.
-  'grpc.max_receive_message_length': 64 * 1024 * 1024,
+  'grpc.max_receive_message_length': maxMessageBytes,
 };
 
-type RawUnary = (
+/** Methods by name, as those of a client of grpc-js. */
+export type RawClient = { close(): void } & Record<string, unknown>;
+export type RawUnary = (
   request: unknown,
   metadata: Metadata,
   options: { deadline: number },
   callback: (error: ServiceError | null, response: unknown) => void,
 ) => { cancel(): void };
-type RawStream = (request: unknown, metadata: Metadata, options: { deadline: number }) => ClientReadableStream<unknown>;
+export type RawStream = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
 
 /** Creates a service client. It connects at the first call and reconnects automatically. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {
   const { target, timeoutMs, security = loopbackOnly, onCall } = options;
   const methodNames = new Map(service.methods.map((one) => [one.localName, `${service.typeName}/${one.name}`]));
-  const credentials = security.channelCredentials(target);
-  const Constructor = makeGenericClientConstructor(toServiceDefinition(service), service.typeName);
-  const raw = new Constructor(target, credentials, channelOptions) as unknown as Client & Record<string, unknown>;
+  const definition = toServiceDefinition(service);
+  const raw = isLocal(target) ? createLocalClient(definition, target) : connect(definition, service.typeName, options);
   let closed = false;
   const methodOf = <T extends RawUnary | RawStream>(name: string): T => {
     if (closed) throw new RmsError('service_unavailable', { cause: new Error('the client is closed') });
@@ -138,7 +145,7 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
 
   const serverStreaming = (name: string) =>
     async function* (request: unknown, call: CallOptions = {}) {
-      let stream: ClientReadableStream<unknown> | undefined;
+      let stream: ReturnType<RawStream> | undefined;
       let unlink = () => {};
       let failure: unknown;
       const startedAtMs = performance.now();
@@ -171,6 +178,11 @@ export function createClient<S extends AnyService>(service: S, options: ClientOp
     else if (method.methodKind === 'server_streaming') client[method.localName] = serverStreaming(method.localName);
   }
   return client as RpcClient<S>;
+}
+
+function connect(definition: ServiceDefinition, name: string, { target, security = loopbackOnly }: ClientOptions) {
+  const Constructor = makeGenericClientConstructor(definition, name);
+  return new Constructor(target, security.channelCredentials(target), channelOptions) as unknown as RawClient;
 }
 
 /** Cancels the call when the signal aborts, or when the call that this process is serving ends. Returns an unlink. */

@@ -25,6 +25,8 @@ import { showCertificate, showState } from './service-gauges.ts';
 export interface GrpcService extends Service {
   /** "host:port"; available once the service has started. */
   readonly address: string;
+  /** Target for clients of this process; see {@link RpcServer}. */
+  readonly localAddress: string;
 }
 
 export interface GrpcServiceOptions {
@@ -122,11 +124,18 @@ export function createGrpcService(options: GrpcServiceOptions): GrpcService {
     return { ready: healthy === true, takesCalls: healthy !== undefined, failing };
   };
 
+  const started = () => {
+    if (!server) throw new Error(`${name} has not started`);
+    return server;
+  };
+
   return {
     name,
     get address() {
-      if (!server) throw new Error(`${name} has not started`);
-      return server.address;
+      return started().address;
+    },
+    get localAddress() {
+      return started().localAddress;
     },
     async start() {
       const { metricsAddress, metrics } = options;

@@ -4,8 +4,10 @@ import type { EndedCall } from './call-metrics.ts';
 import { createTokenCheck } from './call-token.ts';
 import { type CallerCheck, CallerRefused, type Callers, createCallerCheck, createOperatorCheck } from './callers.ts';
 import { HealthState } from './health.ts';
+import { LocalServer } from './local.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
+import { maxMessageBytes } from './service-definition.ts';
 
 export interface ServeOptions {
   readonly host: string;
@@ -37,6 +39,11 @@ export interface ServeOptions {
 export interface RpcServer {
   /** "host:port", with the bound port. */
   readonly address: string;
+  /**
+   * Target for clients of this process, which then call without a connection. With mutual TLS, the same as `address`,
+   * because certificates identify callers.
+   */
+  readonly localAddress: string;
   /** Initially not serving. */
   readonly health: HealthState;
   /**
@@ -70,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
     'grpc.keepalive_timeout_ms': 5_000,
-    'grpc.max_receive_message_length': 64 * 1024 * 1024,
+    'grpc.max_receive_message_length': maxMessageBytes,
   });
   const health = new HealthState(services.map(({ service }) => service.typeName));
   const onError = (error: unknown, { requestId, method, peer, isCanceled }: RpcContext) => {
@@ -89,26 +96,31 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
   };
   const stopping = new AbortController();
   const hooks = { translateError, onError, onEnd, checkCaller, stopping: stopping.signal };
-  for (const service of services) service.addTo(server, hooks);
-  // Health checks are unauthenticated.
-  health.rpcService().addTo(server, { ...hooks, checkCaller: undefined });
+  const local = new LocalServer();
+  for (const transport of [server, local]) {
+    for (const service of services) service.addTo(transport, hooks);
+    // Health checks are unauthenticated.
+    health.rpcService().addTo(transport, { ...hooks, checkCaller: undefined });
+  }
   const hostPart = host.includes(':') ? `[${host}]` : host;
   const bound = await bind(server, hostPart, port, credentials);
+  const address = `${hostPart}:${bound}`;
 
+  const shutDown = async (graceMs: number) => {
+    const force = setTimeout(() => server.forceShutdown(), graceMs);
+    const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+    await Promise.all([closed, local.stop(graceMs)]);
+    clearTimeout(force);
+  };
   let stopped: Promise<void> | undefined;
   return {
-    address: `${hostPart}:${bound}`,
+    address,
+    localAddress: security.mutualTls ? address : local.open(address),
     health,
     stop(graceMs = 10_000) {
       health.close();
       stopping.abort();
-      stopped ??= new Promise((resolve) => {
-        const force = setTimeout(() => server.forceShutdown(), graceMs);
-        server.tryShutdown(() => {
-          clearTimeout(force);
-          resolve();
-        });
-      });
+      stopped ??= shutDown(graceMs);
       return stopped;
     },
   };

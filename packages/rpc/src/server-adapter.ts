@@ -52,7 +52,7 @@ export type Handlers<S extends AnyService> = { [Name in keyof S['method']]: Hand
 /** A service with its handlers, ready for {@link serve}. */
 export interface RpcService {
   readonly service: AnyService;
-  addTo(server: Server, hooks: ServerHooks): void;
+  addTo(server: Pick<Server, 'addService'>, hooks: ServerHooks): void;
 }
 
 /** Callbacks of a server for the calls of its services. */

@@ -9,6 +9,12 @@ import {
 } from '@bufbuild/protobuf';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
+/**
+ * Longest message that clients and servers accept. A page of 100 resources with full metadata is below 4 MiB; a batch
+ * of 1,000 creates is not.
+ */
+export const maxMessageBytes = 64 * 1024 * 1024;
+
 /** A generated service descriptor. (GenService's `method` is not assignable to DescService's, hence the wider type.) */
 export type AnyService = Omit<DescService, 'method'> & { method: Record<string, DescMethod> };
 

@@ -1,9 +1,9 @@
 import { RmsError } from '@rms/base/errors';
 import { createMetrics } from '@rms/runtime/metrics';
 import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
-describe('Calls', () => {
+describe.each(transports)('Calls by %s', (transport) => {
   let workspaces: WorkspacesServer;
   const ended: { side: string; method: string; code: string; requestId?: string }[] = [];
   beforeAll(async () => {
@@ -15,6 +15,7 @@ describe('Calls', () => {
         },
       },
       {
+        transport,
         onCall: ({ method, code }, { requestId }) => void ended.push({ side: 'server', method, code, requestId }),
         onClientCall: ({ method, code }) => void ended.push({ side: 'client', method, code }),
       },

@@ -2,13 +2,13 @@ import { status } from '@grpc/grpc-js';
 import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity } from '@rms/rpc';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces, targetOf, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 const none = { GRPC_CERT_FILE: '', GRPC_KEY_FILE: '', GRPC_CA_FILE: '', INSECURE_GRPC: false };
 const securityWith = (GRPC_TOKEN: string) => createRpcSecurity({ ...none, GRPC_TOKEN }, silent);
 
-describe('A server with a token', () => {
+describe.each(transports)('A server with a token, called by %s', (transport) => {
   let started: WorkspacesServer;
   beforeAll(async () => {
     started = await startWorkspaces({}, { security: securityWith('right') });
@@ -17,7 +17,7 @@ describe('A server with a token', () => {
 
   const clientWith = (token: string) =>
     createClient(WorkspacesService, {
-      target: started.server.address,
+      target: targetOf(started.server, transport),
       timeoutMs: 60_000,
       security: securityWith(token),
     });
@@ -40,7 +40,7 @@ describe('A server with a token', () => {
   });
 
   test('responds to health checks without a token', async () => {
-    const health = createClient(Health, { target: started.server.address, timeoutMs: 60_000 });
+    const health = createClient(Health, { target: targetOf(started.server, transport), timeoutMs: 60_000 });
     expect(await health.check({})).toHaveProperty('status');
     health.close();
   });

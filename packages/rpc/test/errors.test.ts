@@ -3,23 +3,26 @@ import { type ErrorCode, errorKinds, RmsError } from '@rms/base/errors';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
 import { grpcStatuses } from '../src/grpc-statuses.ts';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];
 
-describe('Errors over gRPC', () => {
+describe.each(transports)('Errors by %s', (transport) => {
   let workspaces: WorkspacesServer;
   let failure: unknown;
   beforeAll(async () => {
-    workspaces = await startWorkspaces({
-      createWorkspace: async () => {
-        throw failure;
+    workspaces = await startWorkspaces(
+      {
+        createWorkspace: async () => {
+          throw failure;
+        },
+        // Not async: it throws before it returns a promise.
+        listWorkspaces: () => {
+          throw failure;
+        },
       },
-      // Not async: it throws before it returns a promise.
-      listWorkspaces: () => {
-        throw failure;
-      },
-    });
+      { transport },
+    );
   });
   afterAll(() => workspaces.stop());
 
@@ -77,7 +80,7 @@ describe('Errors over gRPC', () => {
     const codes: string[] = [];
     const translating = await startWorkspaces(
       { createWorkspace: async () => fail(), listWorkspaces: fail },
-      { translateError, onCall: ({ code }) => void codes.push(code) },
+      { transport, translateError, onCall: ({ code }) => void codes.push(code) },
     );
     try {
       const { client } = translating;
@@ -106,7 +109,9 @@ describe('Errors over gRPC', () => {
     const received = await workspaces.client.bootstrapWorkspace({ name }).catch((error) => error);
     expect(received).toMatchObject({ code: 'internal_error', message: errorKinds.internal_error.message });
   });
+});
 
+describe('Errors over a connection', () => {
   test('an unreachable server is service_unavailable', async () => {
     const client = createClient(WorkspacesService, { target: '127.0.0.1:1', timeoutMs: 60_000 });
     await expect(client.listWorkspaces({})).rejects.toMatchObject({ code: 'service_unavailable' });

@@ -1,16 +1,16 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
-import { startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { startWorkspaces, targetOf, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = ServingStatus;
 const service = 'rms.auth.v1.WorkspacesService';
 
-describe('Health', () => {
+describe.each(transports)('Health by %s', (transport) => {
   let workspaces: WorkspacesServer;
   let health: RpcClient<typeof Health>;
   beforeEach(async () => {
     workspaces = await startWorkspaces();
-    health = createClient(Health, { target: workspaces.server.address, timeoutMs: 60_000 });
+    health = createClient(Health, { target: targetOf(workspaces.server, transport), timeoutMs: 60_000 });
   });
   afterEach(async () => {
     health.close();

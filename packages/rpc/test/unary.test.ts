@@ -1,13 +1,13 @@
-import { CallScope, currentCall } from '@rms/async';
+import { CallScope, currentCall, inCall } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { RpcContext } from '@rms/rpc';
-import { signaled, startWorkspaces, type WorkspacesServer } from './workspaces-server.ts';
+import { signaled, startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
-describe('Unary calls', () => {
+describe.each(transports)('Unary calls by %s', (transport) => {
   let workspaces: WorkspacesServer | undefined;
-  const start = async (...args: Parameters<typeof startWorkspaces>) => {
-    workspaces = await startWorkspaces(...args);
+  const start = async (...[handlers, options]: Parameters<typeof startWorkspaces>) => {
+    workspaces = await startWorkspaces(handlers, { ...options, transport });
     return workspaces;
   };
   afterEach(async () => {
@@ -44,7 +44,7 @@ describe('Unary calls', () => {
     );
     expect(seen[0]).toMatchObject({ requestId: 'req_abc', traceparent: '00-aa-bb-01', tracestate: 'a=1', principal });
     expect(seen[0]?.method).toBe('rms.auth.v1.WorkspacesService/CreateWorkspace');
-    expect(peer).toContain('127.0.0.1');
+    expect(peer).toContain(transport === 'local' ? 'this process' : '127.0.0.1');
     const remainingMs = (deadline?.getTime() ?? 0) - Date.now();
     expect(remainingMs).toBeGreaterThan(0);
     expect(remainingMs).toBeLessThanOrEqual(3_000);
@@ -213,5 +213,56 @@ describe('Unary calls', () => {
     const name = 'x'.repeat(8 * 1024 * 1024);
     const { workspace } = await client.createWorkspace({ name });
     expect(workspace?.name.length).toBe(name.length);
+  });
+
+  test.each(['request', 'response'])('a %s of more than 64 MiB is refused', async (side) => {
+    const name = 'x'.repeat(64 * 1024 * 1024);
+    let calls = 0;
+    const { client } = await start({
+      createWorkspace: async () => {
+        calls += 1;
+        return { workspace: { name } };
+      },
+    });
+    const call = client.createWorkspace(side === 'request' ? { name } : {});
+    await expect(call).rejects.toMatchObject({ code: 'service_unavailable', cause: { code: 8 } });
+    expect(calls).toBe(side === 'request' ? 0 : 1);
+  });
+
+  test('caller and handler share no object', async () => {
+    const seen: unknown[] = [];
+    const principal = { workspaceId: 'ws_1', environment: Environment.LIVE, keyId: 'key_1', scope: Scope.READ };
+    const workspace = { id: 'ws_1', name: 'as returned' };
+    const { client } = await start({
+      createWorkspace: async (request, context) => {
+        seen.push(request, context.principal);
+        request.name = 'changed';
+        return { workspace };
+      },
+    });
+    const request = { name: 'as sent' };
+    const response = await client.createWorkspace(request, { context: { principal } });
+    if (response.workspace) response.workspace.name = 'changed';
+    expect([request.name, workspace.name]).toEqual(['as sent', 'as returned']);
+    expect(seen[0]).not.toBe(request);
+    expect(seen[1]).not.toBe(principal);
+  });
+
+  test('the handler starts after the caller has continued, in no call of the caller', async () => {
+    const order: string[] = [];
+    let scope: unknown;
+    const { client } = await start({
+      createWorkspace: async () => {
+        order.push('handler');
+        scope = currentCall();
+        return {};
+      },
+    });
+    const outer = new CallScope('ws_outer');
+    const call = inCall(outer, () => client.createWorkspace({}));
+    order.push('caller');
+    await call;
+    expect(order).toEqual(['caller', 'handler']);
+    expect(scope).not.toBe(outer);
   });
 });

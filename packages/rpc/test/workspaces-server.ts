@@ -25,6 +25,13 @@ export interface WorkspacesServer {
   stop(): Promise<void>;
 }
 
+/** How a client reaches a server: by gRPC over loopback, or in the same process. Both must behave the same. */
+export const transports = ['gRPC', 'local'] as const;
+
+export function targetOf(server: RpcServer, transport: (typeof transports)[number]): string {
+  return transport === 'local' ? server.localAddress : server.address;
+}
+
 /** Starts a server with a small service. By default, CreateWorkspace returns the name that it received. */
 export async function startWorkspaces(
   handlers: Partial<WorkspacesHandlers> = {},
@@ -33,11 +40,15 @@ export async function startWorkspaces(
     port,
     timeoutMs = 20_000,
     onClientCall,
+    transport = 'gRPC',
     ...further
-  }: { host?: string; port?: number; timeoutMs?: number; onClientCall?: ClientOptions['onCall'] } & Pick<
-    ServeOptions,
-    'security' | 'callers' | 'onCall' | 'translateError'
-  > = {},
+  }: {
+    host?: string;
+    port?: number;
+    timeoutMs?: number;
+    onClientCall?: ClientOptions['onCall'];
+    transport?: (typeof transports)[number];
+  } & Pick<ServeOptions, 'security' | 'callers' | 'onCall' | 'translateError'> = {},
 ): Promise<WorkspacesServer> {
   const logged: LoggedError[] = [];
   const server = await serve({
@@ -63,7 +74,7 @@ export async function startWorkspaces(
     ],
   });
   const client = createClient(WorkspacesService, {
-    target: server.address,
+    target: targetOf(server, transport),
     timeoutMs,
     onCall: onClientCall,
     ...(further.security ? { security: further.security } : {}),

@@ -7,7 +7,7 @@ const variables = { postgres: 'TEST_DATABASE_URL', redis: 'TEST_REDIS_URL', kafk
 export type RunServer = keyof typeof variables;
 
 /** Programs that a suite starts itself. */
-export type RunProgram = 'redis-server' | 'java' | 'chromium';
+export type RunProgram = 'redis-server' | 'java' | 'chromium' | 'zsh' | 'fish' | 'newest-node';
 
 /** Long, because installing a program takes minutes on a slow network. */
 const timeoutMs = 10 * 60_000;

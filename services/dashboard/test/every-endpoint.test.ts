@@ -31,6 +31,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /webhooks/{id}': { status: 'disabled' },
   'POST /webhooks/{id}/test': { event_type: 'resource.created' },
   'POST /webhooks/{id}/rotate_secret': { overlap: 0 },
+  'PUT /webhooks/{id}/client_certificate': { certificate: 'c', private_key: 'k' },
   'POST /deliveries/redeliver': { ids: ['dlv_1'] },
   'POST /replays': {
     webhook_id: 'wh_1',

@@ -59,6 +59,7 @@ describe('The OpenAPI document', () => {
       'delete /v1/api_keys/{id}',
       'delete /v1/resources/{id}',
       'delete /v1/webhooks/{id}',
+      'delete /v1/webhooks/{id}/client_certificate',
       'get /v1/alert_channels',
       'get /v1/alert_channels/{id}',
       'get /v1/alert_rules',
@@ -101,6 +102,7 @@ describe('The OpenAPI document', () => {
       'post /v1/webhooks/{id}/rotate_secret',
       'post /v1/webhooks/{id}/test',
       'put /v1/alert_rules/{kind}',
+      'put /v1/webhooks/{id}/client_certificate',
     ]);
     for (const item of Object.values(paths)) {
       for (const { responses } of Object.values(item)) {

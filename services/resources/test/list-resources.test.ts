@@ -50,6 +50,61 @@ describe('ListResources', () => {
     });
   });
 
+  test('a filter by metadata matches pairs exactly, follows changes and deletions, and combines with other filters', async () => {
+    const context = newCaller();
+    const made = new Map<string, string>();
+    const make = async (name: string, metadata: object) => {
+      const resource = await createOne(rms.client, context, name, { metadataJson: JSON.stringify(metadata) });
+      made.set(name, resource.id);
+    };
+    await make('one', { team: 'blue', tier: '1' });
+    await make('two', { team: 'blue', tier: '2', site: 'x' });
+    await make('three', { team: 'Blue' });
+    await make('four', { te: 'amblue', blue: 'team' });
+    await make('five', { team: 'blue', tier: '1', site: 'x' });
+    await createOne(rms.client, context, 'six');
+    await createOne(rms.client, newCaller(), 'other tenant', { metadataJson: '{"team":"blue"}' });
+    const found = async (metadata: object, request: object = {}) => {
+      const { pages } = await walk(context, { metadataJson: JSON.stringify(metadata), pageSize: 2, ...request });
+      expect(pages.every(({ totalSize }) => totalSize === 0n)).toBe(true);
+      return pages.flatMap(({ resources }) => resources.map(({ name }) => name));
+    };
+    expect(await found({ team: 'blue' })).toEqual(['five', 'two', 'one']);
+    expect(await found({ team: 'blue' }, { orderBy: 'created_at' })).toEqual(['one', 'two', 'five']);
+    expect(await found({ tier: '1', team: 'blue', site: 'x' })).toEqual(['five']);
+    expect(await found({ team: 'blue', tier: '3' })).toEqual([]);
+    expect(await found({ team: 'blue' }, { namePrefix: 'T' })).toEqual(['two']);
+    expect(await found(JSON.parse('{"__proto__":"x"}'))).toEqual([]);
+    const change = (name: string, request: object) =>
+      rms.client.batchUpdateResources({ requests: [{ context, id: made.get(name) ?? '', ...request }] });
+    await change('one', { metadataJson: '{"team":"red"}' });
+    await change('two', { status: 2 });
+    expect(await found({ team: 'blue' })).toEqual(['five', 'two']);
+    expect(await found({ team: 'red' })).toEqual(['one']);
+    expect(await found({ team: 'blue' }, { status: 2 })).toEqual(['two']);
+    await rms.client.batchDeleteResources({ requests: [{ context, id: made.get('five') ?? '' }] });
+    expect(await found({ site: 'x' })).toEqual(['two']);
+    for (const [request, field] of [
+      [{ metadataJson: '{"a":"1","b":"2","c":"3","d":"4"}' }, 'metadata'],
+      [{ metadataJson: '{"a":1}' }, 'metadata.a'],
+      [{ metadataJson: '{"a":"1"}', orderBy: 'name' }, 'sort'],
+    ] as const) {
+      await expect(list(context, request)).rejects.toMatchObject({ code: 'invalid_request', details: [{ field }] });
+    }
+  });
+
+  test('a page by metadata reads 2,000 resources with the first pair at most, and the next one continues there', async () => {
+    const context = newCaller();
+    await createOne(rms.client, context, 'oldest', { metadataJson: '{"a":"1","b":"1"}' });
+    for (let made = 0; made < 4_000; made += 1_000) {
+      await rms.client.batchCreateResources({
+        requests: Array.from({ length: 1_000 }, () => ({ context, name: 'r', metadataJson: '{"a":"1"}' })),
+      });
+    }
+    const { pages } = await walk(context, { metadataJson: '{"a":"1","b":"1"}' });
+    expect(pages.map(({ resources }) => resources.map(({ name }) => name))).toEqual([[], [], ['oldest']]);
+  });
+
   test('every sort returns each resource once, in order, in both directions, with and without a filter', async () => {
     const context = newCaller();
     const names = ['b', 'a', 'Z', 'é', '🎉'];

@@ -71,6 +71,7 @@ import { createKeyCheck } from './secrets/key-check.ts';
 
 /** The rows that the watch of the database looks for; see createDatabaseWatch. */
 const queues = {
+  scheduled: 'select from webhooks.endpoints where next_due_at is not null order by next_due_at',
   deferred: 'select from webhooks.deferred_events order by workspace_id, environment, position',
   parked: 'select from webhooks.dead_letters where parked order by workspace_id, environment, id',
   replays: `select from webhooks.replays where status = 'running' order by next_at`,
@@ -99,7 +100,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const endings = createEndings(pool);
   const watch = createDatabaseWatch(keyedPool, queues);
   const { time } = watch;
-  const { deferred, parked, replays, notices, lanes, endCounts } = watch.queues;
+  const { scheduled, deferred, parked, replays, notices, lanes, endCounts } = watch.queues;
   const health = createEndpointHealth({ pool, endings, notices, log, disableAfterHours: config.disableAfterHours });
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
@@ -108,6 +109,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const engine = new DeliveryEngine({
     pool,
     keyedPool,
+    scheduled,
     agents,
     secrets,
     health,

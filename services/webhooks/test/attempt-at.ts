@@ -2,12 +2,15 @@ import { makeSecret, toSigningSecret } from '@rms/base/signature';
 import type { OriginPools } from '@rms/net/guarded-http';
 import { send } from '../src/engine/attempt/send.ts';
 
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+const secrets = { current: toSigningSecret(makeSecret()), previous: undefined, headers: {} };
+
+/** The endpoint of a webhook without custom settings. */
+export const endpointAt = (url: string) => ({ url, headers: {}, timeoutMs: 10_000, signatureAlias: undefined });
 
 /** Makes one attempt at `url`, signed with a secret of this module. */
 export function attemptAt(url: string, agent: OriginPools) {
   return send(agent, secrets, {
-    url,
+    endpoint: endpointAt(url),
     eventId: 'evt_1',
     requestId: 'req_1',
     traceparent: '',

@@ -23,7 +23,7 @@ describe('the check of the delivery tables', () => {
     const [job] = await steps.store([delivered], 1);
     await recordAttempts(database.pool, [responded(job, 200)]);
     await steps.store([queued]);
-    await fanOut(database.pool, [arrivalOf(deferred)], { freeCapacity: { ...unknown, total: 0 }, defer: true });
+    await fanOut(database.pool, [arrivalOf(deferred)], { freeCapacity: { ...unknown, total: 0 }, deliveries: 0 });
   });
 
   const idOf = (index: number) => events[index]?.id ?? '';

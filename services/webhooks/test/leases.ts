@@ -14,6 +14,7 @@ import type { Capacity } from '../src/engine/schedule/scheduler.ts';
 import type { Arrival } from '../src/event/arrival.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
 import { insertWebhook } from '../src/rpc/create-webhook.ts';
+import { noHeaders } from '../src/webhook/custom-headers.ts';
 import { defaultRateLimit } from '../src/webhook/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/webhook/retry-policy.ts';
 import { type newEvent, type Tenant, toRecord } from './support.ts';
@@ -47,21 +48,21 @@ export function stepsOn(pool: Pool) {
     return leased;
   };
   const stored = (events: readonly ReturnType<typeof newEvent>[], freeCapacity: Capacity) =>
-    fanOut(pool, events.map(arrivalOf), { freeCapacity, defer: false });
+    fanOut(pool, events.map(arrivalOf), { freeCapacity });
   /** Deletes the webhooks of all tenants, and their queue. */
   const clear = () =>
     pool.query('truncate webhooks.webhooks, webhooks.attempt_counts, webhooks.deliveries, webhooks.endpoints');
   return {
     clear,
     scopeOf,
-    async subscribe({ workspaceId }: Tenant, { ordered = false } = {}): Promise<string> {
+    async subscribe({ workspaceId }: Tenant, { ordered = false, events = ['*'] } = {}): Promise<string> {
       const id = newId('wh');
       await insertWebhook(pool, {
         workspaceId,
         environment: 'live',
         id,
         url: 'https://example.com/',
-        events: ['*'],
+        events,
         status: 'active',
         disableReason: undefined,
         secretSealed: Buffer.alloc(1),
@@ -74,6 +75,8 @@ export function stepsOn(pool: Pool) {
         description: '',
         retryPolicy: defaultRetryPolicy,
         rateLimit: defaultRateLimit,
+        ...noHeaders,
+        timeoutMs: 10_000,
         createdAt: new Date(),
         updatedAt: new Date(),
       });

@@ -16,6 +16,7 @@ import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
 import { resourcesSuite } from './resources.ts';
+import { roundTripsSuite } from './round-trips.ts';
 import { scopesSuite } from './scopes.ts';
 import { webhookOperationsSuite } from './webhook-operations.ts';
 import { webhookStatesSuite } from './webhook-states.ts';
@@ -57,6 +58,7 @@ export const requestsPart: Part = {
     operatorSuite,
     alertsSuite,
     alertOperationsSuite,
+    roundTripsSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };

@@ -56,6 +56,8 @@ export function isolationSuite(target: () => Target): void {
           await outsider.delete<ErrorBody>(path),
           await outsider.post<ErrorBody>(`${path}/rotate_secret`, {}),
           await outsider.post<ErrorBody>(`${path}/test`, {}),
+          await outsider.put<ErrorBody>(`${path}/client_certificate`, { certificate: 'c', private_key: 'k' }),
+          await outsider.delete<ErrorBody>(`${path}/client_certificate`),
         ];
         for (const { status, body } of answers) {
           expect([who, status, body.error.code]).toEqual([who, 404, 'not_found']);
@@ -146,6 +148,7 @@ export function isolationSuite(target: () => Target): void {
         'GET /v1/events',
         'POST /v1/webhooks/{id}/rotate_secret',
         'POST /v1/webhooks/{id}/test',
+        ...['PUT', 'DELETE'].map((method) => `${method} /v1/webhooks/{id}/client_certificate`),
         'POST /v1/api_keys/{id}/roll',
         'GET /v1/workspace',
         'GET /v1/audit_log',

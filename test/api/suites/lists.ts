@@ -157,6 +157,46 @@ export function listsSuite(target: () => Target): void {
       }
     });
 
+    test('name_prefix filters by name without regard to case and accents, and sorts by name', async () => {
+      for (const [prefix, expected] of [
+        ['ALPHA', ['alpha', 'Alpha']],
+        ['ech', ['échelle']],
+        ['nobody', []],
+      ] as const) {
+        const page = await list(`name_prefix=${prefix}&per_page=100`);
+        expect([...new Set(page.data.map(({ name }) => name))]).toEqual(expected);
+        expect(page.meta.total).toBeNull();
+      }
+      expect((await client.get('/v1/resources?name_prefix=')).status).toBe(400);
+    });
+
+    test('metadata[key]=value filters by up to three exact pairs, newest first', async () => {
+      const page = await list('metadata[i]=7');
+      expect(page.data).toEqual([all.find(({ metadata }) => metadata.i === '7')]);
+      expect(page.meta.total).toBeNull();
+      expect((await list('metadata[i]=7&metadata[j]=7')).data).toEqual([]);
+      expect((await list('metadata[__proto__]=7')).data).toEqual([]);
+      const tagged = { 'a[b]': 'ä & ü', '=': '' };
+      await client.post('/v1/resources', { name: 'tagged', metadata: tagged });
+      await client.post('/v1/resources', { name: 'tagged too', metadata: tagged });
+      const query = new URLSearchParams();
+      for (const [key, value] of Object.entries(tagged)) query.append(`metadata[${key}]`, value);
+      const pages = await walk(await list(`${query}&per_page=1`), 'next');
+      expect(pages.flatMap(({ data }) => data.map(({ name }) => name))).toEqual(['tagged too', 'tagged']);
+      for (const page of pages) for (const { id } of page.data) await client.delete(`/v1/resources/${id}`);
+      for (const [wrong, field] of [
+        ['metadata=7', 'metadata'],
+        ['metadata[]=7', 'metadata.'],
+        ['metadata[a]=1&metadata[a]=2', 'metadata[a]'],
+        ['metadata[a]=1&metadata[b]=1&metadata[c]=1&metadata[d]=1', 'metadata'],
+        ['metadata[a]=1&sort=name', 'sort'],
+        ['name[a]=1', 'name[a]'],
+      ]) {
+        const { status, body } = await client.get<ErrorBody>(`/v1/resources?${wrong}`);
+        expect([wrong, status, body.error.details?.[0]?.field]).toEqual([wrong, 400, field]);
+      }
+    });
+
     test('a cursor works only with the filter, sort and environment it was issued for', async () => {
       const { links } = await list('per_page=2&status=active&sort=name');
       const cursor = new URL(links.next ?? '').searchParams.get('cursor') ?? '';

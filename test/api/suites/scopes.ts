@@ -14,6 +14,8 @@ const calls = [
   ['webhooks:read', 'GET', '/v1/webhooks/wh_x'],
   ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/rotate_secret'],
+  ['webhooks:write', 'PUT', '/v1/webhooks/wh_x/client_certificate'],
+  ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x/client_certificate'],
   ['deliveries:read', 'GET', '/v1/deliveries'],
   ['deliveries:read', 'GET', '/v1/deliveries/dlv_x'],
   ['deliveries:read', 'GET', '/v1/replays'],

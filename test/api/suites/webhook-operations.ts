@@ -1,4 +1,5 @@
-import { freePort, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { readFileSync } from 'node:fs';
+import { freePort, makeCertificates, perSuite, startReceiver, suiteFolder, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -9,6 +10,8 @@ interface Rotated {
   secret?: string;
   previous_secret_expires_at: string | null;
 }
+
+const folder = suiteFolder('client-certificates-of-webhooks');
 
 export function webhookOperationsSuite(target: () => Target): void {
   describe('Operations of webhooks', () => {
@@ -74,6 +77,16 @@ export function webhookOperationsSuite(target: () => Target): void {
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: 10_001 } }],
         ['rate_limit.requests_per_second', { rate_limit: { requests_per_second: '5' } }],
         ['rate_limit.per_minute', { rate_limit: { per_minute: 1 } }],
+        ['headers', { headers: { 'Content-Type': 'text/plain' } }],
+        ['headers', { headers: { A: 'a\r\nB: b' } }],
+        ['headers', { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, '1'])) }],
+        ['headers', { headers: [] }],
+        ['headers', { headers: { A: null } }],
+        ['secret_headers', { secret_headers: ['A'] }],
+        ['timeout', { timeout: 0.9 }],
+        ['timeout', { timeout: 31 }],
+        ['timeout', { timeout: null }],
+        ['signature_alias', { signature_alias: 'Webhook-Id' }],
         ['health', { health: {} }],
       ] as const) {
         for (const { status, body } of [
@@ -107,6 +120,60 @@ export function webhookOperationsSuite(target: () => Target): void {
         requests_per_second: 2.5,
         max_concurrency: 1,
       });
+    });
+
+    test('custom headers, timeout and second signature header of a webhook can be set and changed; secret values are never returned', async () => {
+      const made = await create({
+        url: receiver.url,
+        headers: { 'X-Environment': 'production', Authorization: 'Bearer hidden-value' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      });
+      const shown = {
+        headers: { 'X-Environment': 'production' },
+        secret_headers: ['Authorization'],
+        timeout: 2.5,
+        signature_alias: 'X-Old-Signature',
+      };
+      expect(await read(made)).toMatchObject(shown);
+      const test = await client.post<One<TestAttempt>>(`/v1/webhooks/${made.id}/test`, {});
+      const [request] = receiver.requests.slice(-1);
+      expect(request?.headers).toMatchObject({ 'x-environment': 'production', authorization: 'Bearer hidden-value' });
+      expect(request?.headers['x-old-signature']).toBe(request?.headers['x-service-signature']);
+      expect(test.text).not.toContain('hidden-value');
+      const path = `/v1/webhooks/${made.id}`;
+      for (const [change, expected] of [
+        [{ headers: { A: '1' } }, { headers: { A: '1' }, secret_headers: ['Authorization'] }],
+        [{ secret_headers: [] }, { headers: { A: '1' }, secret_headers: [] }],
+        [{ headers: {} }, { headers: {} }],
+        [{ timeout: 30 }, { timeout: 30 }],
+        [{ signature_alias: null }, { signature_alias: null }],
+      ] as const) {
+        const { status, body } = await client.patch<One<Webhook>>(path, change);
+        expect([status, body.data]).toEqual([200, { ...(await read(made)), ...expected }]);
+      }
+      expect(JSON.stringify(await account.rms('audit', '--target', made.id))).not.toContain('hidden-value');
+    });
+
+    test('everything that GET of a webhook returns can be sent back by PATCH', async () => {
+      const set = {
+        description: 'All settings',
+        ordered: true,
+        retry_policy: { delays: [1] },
+        rate_limit: { requests_per_second: 5, max_concurrency: 2 },
+        headers: { A: '1', B: '2' },
+        secret_headers: ['B'],
+        timeout: 3,
+        signature_alias: 'X-Old-Signature',
+      };
+      for (const made of [await create(), await create(set)]) {
+        const before = await read(made);
+        const isSetting = (name: string) => [...Object.keys(set), 'url', 'events', 'status'].includes(name);
+        const settings = Object.fromEntries(Object.entries(before).filter(([name]) => isSetting(name)));
+        const { status, body } = await client.patch<One<Webhook>>(`/v1/webhooks/${made.id}`, settings);
+        expect([status, body.data]).toEqual([200, { ...before, updated_at: expect.any(String) }]);
+      }
     });
 
     test('a webhook reports its health and why it is disabled', async () => {
@@ -212,6 +279,43 @@ export function webhookOperationsSuite(target: () => Target): void {
         expect((await client.post(`/v1/webhooks/${id}/test`, { event_type })).status).toBe(400);
       }
       expect((await client.send('POST', `/v1/webhooks/wh_${'0'.repeat(26)}/test`)).status).toBe(404);
+    });
+
+    test('a client certificate of a webhook is set and removed, and its key is never returned', async () => {
+      const certificates = makeCertificates(folder);
+      const { certFile, keyFile } = certificates.issue('client');
+      const certificate = readFileSync(certFile, 'utf8');
+      const private_key = readFileSync(keyFile, 'utf8');
+      const { id } = await create();
+      const path = `/v1/webhooks/${id}/client_certificate`;
+      const made = await client.put<One<Webhook>>(path, { certificate, private_key });
+      expect([made.status, made.body.data.client_certificate]).toEqual([
+        200,
+        {
+          subject: 'CN=client',
+          fingerprint_sha256: expect.stringMatching(/^(?:[0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+          expires_at: expect.stringMatching(/Z$/),
+        },
+      ]);
+      expect(JSON.stringify(made.body)).not.toContain('PRIVATE');
+      const { data } = (await client.get<One<Webhook>>(`/v1/webhooks/${id}`)).body;
+      expect(data.client_certificate).toEqual(made.body.data.client_certificate);
+      const other = readFileSync(certificates.issue('other').keyFile, 'utf8');
+      for (const [field, body] of [
+        ['client_certificate', { certificate, private_key: other }],
+        ['client_certificate', { certificate: 'no certificate', private_key }],
+        ['private_key', { certificate }],
+        ['private_key', { certificate, private_key: '' }],
+      ] as const) {
+        const wrong = await client.put<ErrorBody>(path, body);
+        expect([wrong.status, wrong.body.error.details?.[0]?.field]).toEqual([400, field]);
+      }
+      const stale = await client.delete(path, { headers: { 'if-match': '"1.x"' } });
+      const removed = await client.delete<One<Webhook>>(path, { headers: { 'if-match': made.headers.etag ?? '' } });
+      expect([stale.status, removed.status, removed.body.data.client_certificate]).toEqual([412, 200, null]);
+      const { data: entries } = (await client.get<Page<object>>(`/v1/audit_log?target_id=${id}&per_page=100`)).body;
+      expect(JSON.stringify(entries)).not.toContain('PRIVATE');
+      expect(entries).toHaveLength(3);
     });
 
     test('If-Match on PATCH and DELETE of a webhook gets 412 after the webhook has changed', async () => {

@@ -31,6 +31,10 @@ export function webhooksSuite(target: () => Target): void {
           ordered: false,
           retry_policy: { max_retries: 5, initial_delay: 60, max_delay: 43_200 },
           rate_limit: { requests_per_second: null, max_concurrency: 32 },
+          headers: {},
+          secret_headers: [],
+          timeout: 10,
+          signature_alias: null,
           health: {
             state: 'healthy',
             success_rate_1h: null,

@@ -19,6 +19,10 @@ export interface Webhook {
   ordered: boolean;
   retry_policy: object;
   rate_limit: { requests_per_second: number | null; max_concurrency: number };
+  headers: Record<string, string>;
+  secret_headers: string[];
+  timeout: number;
+  signature_alias: string | null;
   health: {
     state: 'healthy' | 'failing' | 'paused' | 'disabled';
     success_rate_1h: number | null;

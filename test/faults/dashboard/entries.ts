@@ -88,6 +88,11 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'PUT /webhooks/{id}/client_certificate': tenant(({ webhook }) => ({
+    id: webhook,
+    body: { certificate: 'c', private_key: 'k' },
+  })),
+  'DELETE /webhooks/{id}/client_certificate': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/{id}/rotate_secret': tenant(({ webhook }) => ({ id: webhook, body: { overlap: 0 } })),
   'POST /webhooks/{id}/test': tenant(({ webhook }) => ({ id: webhook, body: { event_type: 'resource.created' } })),
 
@@ -114,6 +119,7 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /resources': tenant(
     nothing,
+    () => ({ query: { name_prefix: 'Priv', 'metadata[k]': 'v' } }),
     () => ({ query: { name_prefix: 'Priv' } }),
     ({ resourceCursor: cursor }) => ({ query: { cursor } }),
   ),

@@ -29,7 +29,12 @@ class ResourcesOperations:
         return self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return List(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -110,10 +115,24 @@ class WebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class EventsOperations:
@@ -553,7 +572,12 @@ class AsyncResourcesOperations:
         return await self._transport.send("POST", "/v1/resources", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Resource, types.ResourceListMeta]:
-        """List resources. Requires a key with scope `read`, or the permission `resources:read`."""
+        """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
+        `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
+        none, although `links.next` is set, because each request reads at most 2,000 resources
+        with the first pair. Requires a key with scope `read`, or the permission
+        `resources:read`.
+        """
         return AsyncList(self._transport, "/v1/resources", query, options)
 
     @overload
@@ -634,10 +658,24 @@ class AsyncWebhooksOperations:
         """Send a test event. Sends a sample event immediately, regardless of the status of the
         webhook, and returns the attempt. The attempt is not retried. The delivery log has it as
         a test delivery, which no success rate or alert counts. At most 10 tests per minute,
-        workspace and environment. The response can take more than 10 seconds. Requires a key
+        workspace and environment. The response can take more than 30 seconds. Requires a key
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Set the client certificate. The certificate of this service in TLS connections to the
+        endpoint (mutual TLS). The private key is stored encrypted and never returned. Replaces
+        the previous certificate; later attempts use the new one. Requires a key with scope
+        `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("PUT", path_of("/v1/webhooks/{id}/client_certificate", id), options, body=body)
+
+    async def remove_client_certificate(self, id: str, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
+        """Remove the client certificate. Later attempts use none. Removing an absent certificate is
+        not an error. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}/client_certificate", id), options)
 
 
 class AsyncEventsOperations:

@@ -40,6 +40,17 @@ class CreateWebhook(TypedDict):
     """
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
+    headers: NotRequired[dict[str, str]]
+    """Custom headers of every request. Replaces all headers, except those in `secret_headers`
+    without a value here, which keep their value. Names that the service or HTTP sets are
+    refused, for example `Content-Type`. Values have printable ASCII characters.
+    """
+    secret_headers: NotRequired[Sequence[str]]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: NotRequired[float]
+    """Seconds within which the complete response must arrive."""
+    signature_alias: NotRequired[Union[str, None]]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -186,6 +197,17 @@ class UpdateWebhook(TypedDict):
     """Event types, or `["*"]` for all."""
     status: NotRequired[Literal["active", "disabled"]]
     """A disabled webhook receives no events."""
+    headers: NotRequired[dict[str, str]]
+    """Custom headers of every request. Replaces all headers, except those in `secret_headers`
+    without a value here, which keep their value. Names that the service or HTTP sets are
+    refused, for example `Content-Type`. Values have printable ASCII characters.
+    """
+    secret_headers: NotRequired[Sequence[str]]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: NotRequired[float]
+    """Seconds within which the complete response must arrive."""
+    signature_alias: NotRequired[Union[str, None]]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -204,6 +226,14 @@ class RotateWebhookSecret(TypedDict):
 class TestWebhook(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
+
+
+@final
+class SetWebhookClientCertificate(TypedDict):
+    certificate: str
+    """Certificate in PEM format, followed by its chain if there is one."""
+    private_key: str
+    """Matching private key in PEM format, not encrypted."""
 
 
 @final
@@ -303,8 +333,7 @@ class UpdateApiKey(TypedDict):
     rate_limit: NotRequired[Union[int, None]]
     """Requests per window. It can only lower the limit of the plan. Null: the limit of the plan."""
     expires_at: NotRequired[Union[str, None]]
-    """Time from which the key is rejected. Null: never. A key that is no longer valid keeps its
-    time.
+    """Time from which the key is rejected. Null: never. It cannot change once the key is not valid.
     """
 
 
@@ -378,8 +407,9 @@ class ErrorDocument(TypedDict):
 
 @final
 class ResourceListMeta(TypedDict):
-    total: int
-    """Exact number of items that match the filter."""
+    total: Union[int, None]
+    """Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`.
+    """
     page: int
     per_page: int
 
@@ -415,6 +445,14 @@ class CreatedWebhook(TypedDict):
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: RetryPolicy
     rate_limit: WebhookRateLimit
+    headers: dict[str, str]
+    """Custom headers of every request, without the secret ones."""
+    secret_headers: Sequence[str]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: float
+    """Seconds within which the complete response must arrive."""
+    signature_alias: Union[str, None]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -499,6 +537,14 @@ class Webhook(TypedDict):
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: RetryPolicy
     rate_limit: WebhookRateLimit
+    headers: dict[str, str]
+    """Custom headers of every request, without the secret ones."""
+    secret_headers: Sequence[str]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: float
+    """Seconds within which the complete response must arrive."""
+    signature_alias: Union[str, None]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -1688,6 +1734,9 @@ class ListResourcesQuery(TypedDict):
     """Field to sort by. A leading `-` means descending. Names are sorted without regard to case and
     accents.
     """
+    name_prefix: NotRequired[str]
+    """Only resources whose name begins so, without regard to case and accents. Sorts by name."""
+    metadata: NotRequired[dict[str, str]]
 
 
 @final

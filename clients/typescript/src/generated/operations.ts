@@ -64,6 +64,7 @@ import type {
   RollApiKey,
   RotateWebhookSecret,
   RotatedWebhookSecret,
+  SetWebhookClientCertificate,
   TestAttempt,
   TestWebhook,
   UpdateAlertChannel,
@@ -92,7 +93,12 @@ export class ResourcesOperations {
     return this.#transport.send('POST', '/v1/resources', { options, body, isKeyed: true });
   }
 
-  /** List resources. Requires a key with scope `read`, or the permission `resources:read`. */
+  /**
+   * List resources. A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by
+   * `created_at`; its pages can have fewer items than `per_page`, or none, although `links.next` is set, because each
+   * request reads at most 2,000 resources with the first pair. Requires a key with scope `read`, or the permission
+   * `resources:read`.
+   */
   list(query: ListResourcesQuery = {}, options?: CallOptions): List<Resource, ResourceList['meta']> {
     return new List(this.#transport, '/v1/resources', query, options);
   }
@@ -179,11 +185,28 @@ export class WebhooksOperations {
   /**
    * Send a test event. Sends a sample event immediately, regardless of the status of the webhook, and returns the
    * attempt. The attempt is not retried. The delivery log has it as a test delivery, which no success rate or alert
-   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 10 seconds.
+   * counts. At most 10 tests per minute, workspace and environment. The response can take more than 30 seconds.
    * Requires a key with scope `admin`, or the permission `deliveries:write`.
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
+  }
+
+  /**
+   * Set the client certificate. The certificate of this service in TLS connections to the endpoint (mutual TLS). The
+   * private key is stored encrypted and never returned. Replaces the previous certificate; later attempts use the new
+   * one. Requires a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  setClientCertificate(id: string, body: SetWebhookClientCertificate, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('PUT', pathOf`/v1/webhooks/${id}/client_certificate`, { options, body });
+  }
+
+  /**
+   * Remove the client certificate. Later attempts use none. Removing an absent certificate is not an error. Requires a
+   * key with scope `admin`, or the permission `webhooks:write`.
+   */
+  removeClientCertificate(id: string, options?: ChangeOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('DELETE', pathOf`/v1/webhooks/${id}/client_certificate`, { options });
   }
 }
 

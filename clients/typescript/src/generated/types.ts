@@ -24,6 +24,18 @@ export interface CreateWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -139,6 +151,18 @@ export interface UpdateWebhook {
   events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
   /** A disabled webhook receives no events. */
   status?: "active" | "disabled" | undefined;
+  /**
+   * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
+   * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
+   * printable ASCII characters.
+   */
+  headers?: { [key: string]: string } | undefined;
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers?: readonly string[] | undefined;
+  /** Seconds within which the complete response must arrive. */
+  timeout?: number | undefined;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias?: string | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -155,6 +179,13 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+}
+
+export interface SetWebhookClientCertificate {
+  /** Certificate in PEM format, followed by its chain if there is one. */
+  certificate: string;
+  /** Matching private key in PEM format, not encrypted. */
+  private_key: string;
 }
 
 export interface CreateReplay {
@@ -249,7 +280,7 @@ export interface UpdateApiKey {
   allowed_ips?: readonly string[] | null | undefined;
   /** Requests per window. It can only lower the limit of the plan. Null: the limit of the plan. */
   rate_limit?: number | null | undefined;
-  /** Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time. */
+  /** Time from which the key is rejected. Null: never. It cannot change once the key is not valid. */
   expires_at?: string | null | undefined;
 }
 
@@ -307,8 +338,8 @@ export interface ErrorDocument {
 export interface ResourceList {
   data: readonly Resource[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -335,6 +366,14 @@ export interface CreatedWebhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -366,7 +405,7 @@ export interface WebhookHealth {
   next_attempt_at: string | null;
 }
 
-/** Certificate for mutual TLS with the endpoint. An operator sets it. */
+/** Certificate for mutual TLS with the endpoint. */
 export type WebhookClientCertificate = {
   subject: string;
   fingerprint_sha256: string;
@@ -404,6 +443,14 @@ export interface Webhook {
   ordered: boolean;
   retry_policy: RetryPolicy;
   rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -1406,6 +1453,9 @@ export interface ListResourcesQuery {
   cursor?: string | undefined;
   /** Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents. */
   sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | undefined;
+  /** Only resources whose name begins so, without regard to case and accents. Sorts by name. */
+  name_prefix?: string | undefined;
+  metadata?: { [key: string]: string } | undefined;
 }
 
 export interface ListWebhooksQuery {

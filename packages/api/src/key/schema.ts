@@ -51,7 +51,7 @@ export const updateKeyBody = z
     rate_limit: rateLimit.optional(),
     expires_at: expiry
       .optional()
-      .describe('Time from which the key is rejected. Null: never. A key that is no longer valid keeps its time.'),
+      .describe('Time from which the key is rejected. Null: never. It cannot change once the key is not valid.'),
   })
   .meta({ id: 'UpdateApiKey', example: { allowed_ips: ['192.0.2.0/24'] } });
 

@@ -6,7 +6,7 @@ import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { text } from '../text-schemas.ts';
 import { inputTypes, resourceJson, resourceStatuses } from './document.ts';
-import { createResourceBody, oneResource, resourceList, status, updateResourceBody } from './schema.ts';
+import { createResourceBody, metadataFilter, oneResource, resourceList, status, updateResourceBody } from './schema.ts';
 
 export const createResource = defineEndpoint({
   method: 'post',
@@ -59,38 +59,43 @@ const listQuery = z.strictObject({
     .optional()
     .describe('Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.')
     .meta({ override: { default: '-created_at' } }),
+  name_prefix: text(1, resourceNameLength)
+    .optional()
+    .describe('Only resources whose name begins so, without regard to case and accents. Sorts by name.'),
+  metadata: metadataFilter,
 });
 
-const listQueryOfUsers = listQuery.extend({
-  name_prefix: text(1, resourceNameLength).optional().describe('Only resources whose name begins so, sorted by name.'),
-});
-
-export const listResources = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
+export const listResources = defineEndpoint<z.infer<typeof listQuery>, unknown>({
   method: 'get',
   path: '/v1/resources',
   operationId: 'listResources',
   summary: 'List resources',
   tag: 'Resources',
+  description:
+    'A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by `created_at`; its pages can ' +
+    'have fewer items than `per_page`, or none, although `links.next` is set, because each request reads at most 2,000 ' +
+    'resources with the first pair.',
   permission: 'resources:read',
   query: listQuery,
-  queryOfUsers: listQueryOfUsers,
   success: { status: 200, description: 'A page of resources.', schema: resourceList },
   async handle({ context, query, backend, url, signal }) {
-    const { status, sort = '', name_prefix: namePrefix = '' } = query;
+    const { status, sort = '', name_prefix: namePrefix = '', metadata } = query;
+    const isByName = namePrefix !== '' && metadata === undefined;
     const { totalSize, ...page } = await backend.listResources(
       {
         context: context(),
         status: status ? resourceStatuses.toValue(status) : ResourceStatus.UNSPECIFIED,
         namePrefix,
+        metadataJson: metadata ? JSON.stringify(metadata) : '',
         pageSize: pageSizeOf(query),
         pageToken: query.cursor ?? '',
-        orderBy: namePrefix === '' || sort === '-name' ? sort : 'name',
+        orderBy: isByName && sort !== '-name' ? 'name' : sort,
       },
       { context: context(), signal: signal() },
     );
     const items = page.resources.map((resource) => resourceJson(resource));
-    // Resources with a prefix are not counted.
-    return listResponse(items, { ...page, ...(namePrefix === '' ? { totalSize } : {}) }, url(), query);
+    const isCounted = namePrefix === '' && metadata === undefined;
+    return listResponse(items, { ...page, ...(isCounted ? { totalSize } : {}) }, url(), query);
   },
 });
 

@@ -1,4 +1,4 @@
-import { metadataLimits, metadataProblems, resourceNameLength } from '@rms/base/value-rules';
+import { metadataFilterPairs, metadataLimits, metadataProblems, resourceNameLength } from '@rms/base/value-rules';
 import { z } from 'zod';
 import { listOf } from '../list.ts';
 import { text, withoutNul } from '../text-schemas.ts';
@@ -19,14 +19,34 @@ const metadataShape = {
  * Metadata of a resource. Validated by hand so that the object is passed on unchanged, with keys such as
  * `__proto__` as plain data.
  */
-export const metadata = z
+export const metadata = z.unknown().superRefine(checkMetadata()).meta({ override: metadataShape }) as z.ZodType<
+  Record<string, string>
+>;
+
+/** Filter of a list: `metadata[team]=blue`. */
+export const metadataFilter = z
   .unknown()
-  .superRefine((value, context) => {
-    for (const { path, message } of metadataProblems(value)) {
+  .superRefine(checkMetadata(metadataFilterPairs))
+  .optional()
+  .meta({
+    param: { style: 'deepObject', explode: true },
+    override: {
+      ...metadataShape,
+      maxProperties: metadataFilterPairs,
+      description:
+        `Only resources whose metadata contains these pairs, at most ${metadataFilterPairs}: \`metadata[team]=blue\`. ` +
+        'Keys and values are compared exactly.',
+    },
+  }) as z.ZodType<Record<string, string> | undefined>;
+
+function checkMetadata(maxPairs?: number) {
+  return (value: unknown, context: z.RefinementCtx) => {
+    if (value === undefined && maxPairs !== undefined) return;
+    for (const { path, message } of metadataProblems(value, maxPairs)) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
-  })
-  .meta({ override: metadataShape }) as z.ZodType<Record<string, string>>;
+  };
+}
 
 export const createResourceBody = z
   .strictObject({
@@ -56,7 +76,13 @@ export const resource = z
   .meta({ id: 'Resource' });
 
 export const oneResource = z.strictObject({ data: resource });
-export const resourceList = listOf(resource).meta({ id: 'ResourceList' });
+export const resourceList = listOf(resource, {
+  total: z
+    .int()
+    .min(0)
+    .nullable()
+    .describe('Exact number of items that match the status. Null in a list by `name_prefix` or `metadata`.'),
+}).meta({ id: 'ResourceList' });
 
 /** The primary object of a workspace. */
 export type Resource = z.infer<typeof resource>;

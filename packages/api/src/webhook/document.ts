@@ -12,6 +12,7 @@ import { toDuration } from '../time-schemas.ts';
 import { fromDuration, presentTimeOf, timeOf } from '../times.ts';
 import {
   defaultMaxConcurrency,
+  defaultTimeoutSeconds,
   type FullWebhook,
   type HealthWindow,
   type RateLimitChange,
@@ -40,6 +41,11 @@ export function webhookDocument(webhook: Message | undefined, health?: WebhookHe
     ordered: webhook.ordered,
     retry_policy: policyDocument(webhook.retryPolicy),
     rate_limit: rateLimitDocument(webhook.rateLimit),
+    headers: webhook.headers,
+    secret_headers: webhook.secretHeaders,
+    // Unset in a stored response of a release without timeouts.
+    timeout: webhook.timeout ? fromDuration(webhook.timeout) : defaultTimeoutSeconds,
+    signature_alias: webhook.signatureAlias || null,
     health: healthDocument(status, health),
     client_certificate: certificateDocument(webhook.clientCertificate),
     previous_secret_expires_at: timeOf(webhook.previousSecretExpireTime),

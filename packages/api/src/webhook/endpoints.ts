@@ -1,4 +1,5 @@
 import { eventTypes } from '@rms/base/webhook-events';
+import type { Response } from '@rms/net/http';
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { CallOptions } from '@rms/rpc';
@@ -18,6 +19,7 @@ import {
   webhookStatuses,
 } from './document.ts';
 import {
+  clientCertificateBody,
   createWebhookBody,
   oneNewWebhook,
   oneRotatedSecret,
@@ -51,6 +53,10 @@ export const createWebhook = defineEndpoint({
         events: body.events,
         description: body.description ?? '',
         ordered: body.ordered ?? false,
+        headers: body.headers ?? {},
+        secretHeaders: body.secret_headers ?? [],
+        ...(body.timeout === undefined ? {} : { timeout: toDuration(body.timeout) }),
+        signatureAlias: body.signature_alias ?? '',
         ...(body.retry_policy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(body.retry_policy) }),
         ...(body.rate_limit === undefined ? {} : { rateLimit: toRateLimitMessage(body.rate_limit) }),
         idempotencyKey,
@@ -137,6 +143,7 @@ const updateWebhook = defineEndpoint({
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const { url, events, status, description, ordered, retry_policy: retryPolicy, rate_limit: rateLimit } = body;
+    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias } = body;
     const { webhook } = await backend.webhooks.updateWebhook(
       {
         workspaceId,
@@ -148,6 +155,10 @@ const updateWebhook = defineEndpoint({
         ...(status === undefined ? {} : { status: webhookStatuses.toValue(status) }),
         ...(description === undefined ? {} : { description }),
         ...(ordered === undefined ? {} : { ordered }),
+        ...(headers === undefined ? {} : { headers: { values: headers } }),
+        ...(secretHeaders === undefined ? {} : { secretHeaders: { names: secretHeaders } }),
+        ...(timeout === undefined ? {} : { timeout: toDuration(timeout) }),
+        ...(signatureAlias === undefined ? {} : { signatureAlias: signatureAlias ?? '' }),
         ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
         ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
       },
@@ -213,8 +224,8 @@ const rotateSecret = defineEndpoint({
   },
 });
 
-/** Longer than the 10 seconds within which an endpoint must respond. */
-const timeoutMs = 15_000;
+/** Longer than the 30 seconds within which an endpoint must respond. */
+const timeoutMs = 35_000;
 
 const testWebhook = defineEndpoint({
   method: 'post',
@@ -225,7 +236,7 @@ const testWebhook = defineEndpoint({
     'Sends a sample event immediately, regardless of the status of the webhook, and returns the attempt. The attempt is ' +
     'not retried. The delivery log has it as a test delivery, which no success rate or alert counts. ' +
     'At most 10 tests per minute, workspace and environment. ' +
-    'The response can take more than 10 seconds.',
+    'The response can take more than 30 seconds.',
   tag: 'Webhooks',
   permission: 'deliveries:write',
   idempotent: true,
@@ -256,6 +267,52 @@ const testWebhook = defineEndpoint({
     return { status: 200, json, headers: replayedHeader(replayed) };
   },
 });
+
+const setClientCertificate = defineEndpoint({
+  method: 'put',
+  path: '/v1/webhooks/{id}/client_certificate',
+  operationId: 'setWebhookClientCertificate',
+  summary: 'Set the client certificate',
+  description:
+    'The certificate of this service in TLS connections to the endpoint (mutual TLS). The private key is stored encrypted ' +
+    'and never returned. Replaces the previous certificate; later attempts use the new one.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  conditional: true,
+  body: clientCertificateBody,
+  success: { status: 200, description: 'The webhook with the certificate.', schema: oneWebhook },
+  handle: (call) => changeClientCertificate(call, call.body.certificate, call.body.private_key),
+});
+
+const removeClientCertificate = defineEndpoint({
+  method: 'delete',
+  path: '/v1/webhooks/{id}/client_certificate',
+  operationId: 'removeWebhookClientCertificate',
+  summary: 'Remove the client certificate',
+  description: 'Later attempts use none. Removing an absent certificate is not an error.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  conditional: true,
+  success: { status: 200, description: 'The webhook without a certificate.', schema: oneWebhook },
+  handle: (call) => changeClientCertificate(call, '', ''),
+});
+
+/** Sets the client certificate of a webhook; empty: removes it. */
+async function changeClientCertificate(
+  call: Call<unknown, unknown>,
+  certificate: string,
+  privateKey: string,
+): Promise<Response> {
+  const { context, id, expectedVersions, tenant, backend } = call;
+  checkId('wh', id);
+  const { workspaceId, environment } = tenant;
+  const { webhook } = await backend.webhooks.updateWebhook(
+    { workspaceId, environment, id, expectedVersions, clientCertificate: { certificate, privateKey } },
+    { context: context() },
+  );
+  const healths = await readHealth(call, [id], { context: context() });
+  return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
+}
 
 function documentFor(query: { readonly health?: 'full' | undefined } | undefined) {
   return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
@@ -292,4 +349,6 @@ export const webhookEndpoints = [
   deleteWebhook,
   rotateSecret,
   testWebhook,
+  setClientCertificate,
+  removeClientCertificate,
 ];

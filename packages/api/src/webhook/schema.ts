@@ -90,6 +90,8 @@ const retryPolicy = z
 export type RetryPolicyDocument = z.infer<typeof retryPolicy>;
 
 export const defaultMaxConcurrency = 32;
+export const defaultTimeoutSeconds = 10;
+const maxHeaders = 20;
 
 const rateLimit = z
   .strictObject({
@@ -117,7 +119,37 @@ const rateLimitChange = rateLimit
 
 export type RateLimitChange = z.infer<typeof rateLimitChange>;
 
+const headers = z
+  .record(text(1, 100), text(0, 500))
+  .refine((all) => Object.keys(all).length <= maxHeaders, `must have at most ${maxHeaders} headers`)
+  .describe('Custom headers of every request. Not names that the service or HTTP sets.')
+  .meta({
+    override: ({ jsonSchema }) => {
+      jsonSchema.maxProperties = maxHeaders;
+    },
+    examples: [{ 'X-Environment': 'production' }],
+  });
+const headersOfRequest = headers.describe(
+  'Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which ' +
+    'keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have ' +
+    'printable ASCII characters.',
+);
+const secretHeaders = z
+  .array(text(1, 100))
+  .max(maxHeaders)
+  .describe('Names of headers with values that are stored encrypted, and never returned.')
+  .meta({ examples: [['Authorization']] });
+
+const timeout = seconds(1, 30).describe('Seconds within which the complete response must arrive.');
+const signatureAlias = text(1, 100)
+  .nullable()
+  .describe('Name of another header with the value of `X-Service-Signature`. Null: none.');
+
 const settings = {
+  headers: headersOfRequest.optional(),
+  secret_headers: secretHeaders.optional(),
+  timeout: timeout.optional(),
+  signature_alias: signatureAlias.optional(),
   description: description.optional(),
   ordered: ordered.optional(),
   retry_policy: retryPolicy.optional(),
@@ -125,12 +157,36 @@ const settings = {
 };
 
 export const createWebhookBody = z
-  .strictObject({ url: webhookUrl, events, ...settings })
+  .strictObject({
+    url: webhookUrl,
+    events,
+    ...settings,
+    timeout: timeout.optional().meta({ override: { default: defaultTimeoutSeconds } }),
+  })
   .meta({ id: 'CreateWebhook', example: { url: 'https://example.com/hooks', events: ['*'] } });
 
 export const updateWebhookBody = z
   .strictObject({ url: webhookUrl.optional(), events: events.optional(), status: status.optional(), ...settings })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
+
+const pem = z
+  .string()
+  .min(1)
+  .max(32_768)
+  .regex(/^[\t\n\r -~]+$/, 'must be in PEM format');
+
+export const clientCertificateBody = z
+  .strictObject({
+    certificate: pem.describe('Certificate in PEM format, followed by its chain if there is one.'),
+    private_key: pem.describe('Matching private key in PEM format, not encrypted.'),
+  })
+  .meta({
+    id: 'SetWebhookClientCertificate',
+    example: {
+      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      private_key: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+    },
+  });
 
 /** Without a pattern: URLs that were stored with WEBHOOK_ALLOW_HTTP may use http. */
 const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
@@ -212,11 +268,15 @@ const fields = {
   ordered,
   retry_policy: retryPolicy,
   rate_limit: rateLimit,
+  headers: headers.describe('Custom headers of every request, without the secret ones.'),
+  secret_headers: secretHeaders,
+  timeout,
+  signature_alias: signatureAlias,
   health,
   client_certificate: z
     .strictObject({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: shownTime })
     .nullable()
-    .describe('Certificate for mutual TLS with the endpoint. An operator sets it.')
+    .describe('Certificate for mutual TLS with the endpoint.')
     .meta({ id: 'WebhookClientCertificate' }),
   previous_secret_expires_at: shownTime
     .nullable()

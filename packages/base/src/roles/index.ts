@@ -13,6 +13,8 @@ export {
   permissions,
   permissionsOf,
   permissionsToCreateKey,
+  permits,
+  permitsOfScope,
   type Role,
   roles,
   type Scope,

@@ -15,6 +15,8 @@ export const keyScopes = [...scopes, 'restricted'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
 interface Grant {
+  /** What the permission permits, as a verb phrase for forms and documents. */
+  readonly permits: string;
   /** The least role with the permission. */
   readonly role: Role;
   /** The least scope of an API key with the permission; undefined: no API key has it. */
@@ -29,33 +31,82 @@ interface Grant {
  * choose the visible controls, and auth checks it for operations on keys and members.
  */
 const grants = {
-  'metrics:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'resources:read': { role: 'viewer', scope: 'read', restricted: true },
-  'events:read': { role: 'viewer', scope: 'read', restricted: true },
-  'webhooks:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'deliveries:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'requests:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'workspace:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'alerts:read': { role: 'viewer', scope: 'admin', restricted: true },
-  'members:read': { role: 'viewer' },
+  'metrics:read': {
+    permits: 'read numbers of requests and deliveries over time',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'resources:read': { permits: 'read resources', role: 'viewer', scope: 'read', restricted: true },
+  'events:read': { permits: 'read the event feed', role: 'viewer', scope: 'read', restricted: true },
+  'webhooks:read': {
+    permits: 'read webhooks and their health, without secrets',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'deliveries:read': {
+    permits: 'read deliveries with their bodies and attempts, and replays',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'requests:read': { permits: 'read the request log and timelines', role: 'viewer', scope: 'admin', restricted: true },
+  'workspace:read': {
+    permits: 'read the workspace, its limits and its usage',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'alerts:read': {
+    permits: 'read alert rules, alert channels and incidents',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'members:read': { permits: 'read members', role: 'viewer' },
 
-  'resources:write': { role: 'developer', scope: 'write', restricted: true },
-  'webhooks:write': { role: 'developer', scope: 'admin', restricted: true },
-  /** Redeliver, cancel, replay, send test events. */
-  'deliveries:write': { role: 'developer', scope: 'admin', restricted: true },
-  'keys:read': { role: 'developer', scope: 'admin', restricted: true },
+  'resources:write': {
+    permits: 'create, change and delete resources',
+    role: 'developer',
+    scope: 'write',
+    restricted: true,
+  },
+  'webhooks:write': {
+    permits: 'create, change and delete webhooks, and rotate their secrets',
+    role: 'developer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'deliveries:write': {
+    permits: 'redeliver, cancel and replay deliveries, and send test events',
+    role: 'developer',
+    scope: 'admin',
+    restricted: true,
+  },
+  'keys:read': { permits: 'read API keys, without their values', role: 'developer', scope: 'admin', restricted: true },
   /** Create and roll keys with the permissions of the role, except those of scope `admin`; change and revoke keys. */
-  'keys:write': { role: 'developer', scope: 'admin' },
+  'keys:write': { permits: 'create, change, roll and revoke API keys', role: 'developer', scope: 'admin' },
 
   /** Create and roll keys of scope `admin`, which may read the audit log. */
-  'keys:admin': { role: 'admin', scope: 'admin' },
-  'alerts:write': { role: 'admin', scope: 'admin', restricted: true },
-  'audit:read': { role: 'admin', scope: 'admin', restricted: true },
+  'keys:admin': { permits: 'create and roll API keys of scope admin', role: 'admin', scope: 'admin' },
+  'alerts:write': {
+    permits: 'change alert rules and alert channels, acknowledge and mute incidents',
+    role: 'admin',
+    scope: 'admin',
+    restricted: true,
+  },
+  'audit:read': {
+    permits: 'read the audit log, with the values before and after a change',
+    role: 'admin',
+    scope: 'admin',
+    restricted: true,
+  },
   /** Invite, change and remove members. Only owners manage owners; see {@link mayChangeRole}. */
-  'members:write': { role: 'admin' },
+  'members:write': { permits: 'invite, change and remove members', role: 'admin' },
 
   /** Create further workspaces. */
-  'workspaces:create': { role: 'owner' },
+  'workspaces:create': { permits: 'create workspaces', role: 'owner' },
 } as const satisfies Record<string, Grant>;
 
 /** A permission that some roles lack. */
@@ -86,6 +137,18 @@ export function may(role: Role | undefined, permission: Permission): boolean {
 /** Returns the least role that has a permission. */
 export function leastRoleFor(permission: Permission): Role {
   return grants[permission].role;
+}
+
+/** Returns what a permission permits: "read resources". */
+export function permits(permission: Permission): string {
+  return grants[permission].permits;
+}
+
+/** Returns what an unrestricted scope permits in addition to the previous scope, in the order of the table. */
+export function permitsOfScope(scope: Scope): string[] {
+  const added = permissions.filter((permission) => leastScopeFor(permission) === scope);
+  const isIncluded = (permission: string) => added.some((other) => other === permission.replace(/:read$/, ':write'));
+  return added.filter((name) => !name.endsWith(':read') || !isIncluded(name)).map(permits);
 }
 
 /** Returns the least scope of an API key that has a permission; undefined: no API key has it. */

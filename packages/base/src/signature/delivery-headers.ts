@@ -12,6 +12,20 @@ export interface DeliveryContent {
   readonly body: Uint8Array;
 }
 
+/** Names of all headers that {@link deliveryHeaders} may return, in lower case. */
+export const deliveryHeaderNames = [
+  'content-type',
+  'accept',
+  'user-agent',
+  'x-request-id',
+  'x-service-signature',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'traceparent',
+  'tracestate',
+] as const;
+
 const userAgent = 'rms-webhooks/0.1';
 
 /** Returns all headers of a delivery attempt except the headers of HTTP itself. */
@@ -19,7 +33,7 @@ export function deliveryHeaders(
   secrets: SigningSecrets,
   { eventId, requestId, traceparent, tracestate, body }: DeliveryContent,
   nowMs: number,
-): Readonly<Record<string, string>> {
+): Readonly<Partial<Record<(typeof deliveryHeaderNames)[number], string>>> {
   return {
     'content-type': 'application/json',
     // Firewalls for web applications reject requests without it.

@@ -1,4 +1,4 @@
-export { type DeliveryContent, deliveryHeaders } from './delivery-headers.ts';
+export { type DeliveryContent, deliveryHeaderNames, deliveryHeaders } from './delivery-headers.ts';
 export {
   isWellFormedSecret,
   makeSecret,

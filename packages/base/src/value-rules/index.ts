@@ -40,12 +40,15 @@ export interface MetadataProblem {
   readonly message: string;
 }
 
-/** Returns the problems of metadata; none if it is valid. */
-export function metadataProblems(value: unknown): MetadataProblem[] {
+/** Maximum number of pairs in a filter by metadata. */
+export const metadataFilterPairs = 3;
+
+/** Returns the problems of metadata, or of a filter by metadata with fewer pairs; none if it is valid. */
+export function metadataProblems(value: unknown, maxPairs: number = metadataLimits.pairs): MetadataProblem[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [{ path: [], message: 'must be an object of strings' }];
   }
-  const { pairs: maxPairs, keyLength, valueLength } = metadataLimits;
+  const { keyLength, valueLength } = metadataLimits;
   const pairs = Object.entries(value);
   if (pairs.length > maxPairs) {
     return [{ path: [], message: `must have at most ${maxPairs} pairs, has ${pairs.length}` }];

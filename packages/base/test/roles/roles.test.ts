@@ -1,4 +1,18 @@
-import { may, mayChangeRole, permissions, permissionsOf, type Role, roles } from '../../src/roles/index.ts';
+import { readFileSync } from 'node:fs';
+import {
+  keyMay,
+  keyPermissions,
+  may,
+  mayChangeRole,
+  permissions,
+  permissionsOf,
+  permissionsToCreateKey,
+  permits,
+  permitsOfScope,
+  type Role,
+  roles,
+  scopes,
+} from '../../src/roles/index.ts';
 
 describe('roles', () => {
   test('each role has the permissions of the previous role, and more', () => {
@@ -44,5 +58,39 @@ describe('roles', () => {
     ['viewer', 'viewer', undefined, false],
   ])('a member with role %s may change role %s to %s: %s', (actor, from, to, allowed) => {
     expect(mayChangeRole(actor, from, to)).toBe(allowed);
+  });
+
+  test('the scopes together permit what API keys may do, each in one of them', () => {
+    const texts = scopes.flatMap(permitsOfScope);
+    expect(new Set(texts).size).toBe(texts.length);
+    for (const permission of permissions) {
+      const isWritten = permissions.some((other) => other === permission.replace(/:read$/, ':write'));
+      const named = permission.endsWith(':read') && isWritten ? permission.replace(/:read$/, ':write') : permission;
+      // Of a scope with both permissions, the text about reading is left out.
+      expect(texts.includes(permits(named as typeof permission))).toBe(
+        keyMay({ scope: 'admin', permissions: [] }, permission),
+      );
+    }
+  });
+
+  test('a user cannot create a key with more than the role permits', () => {
+    for (const role of roles) {
+      const mayCreate = (grant: Parameters<typeof permissionsToCreateKey>[0]) =>
+        permissionsToCreateKey(grant).every((permission) => may(role, permission));
+      const grants = [
+        ...scopes.map((scope) => ({ scope, permissions: [] })),
+        ...keyPermissions.map((permission) => ({ scope: 'restricted' as const, permissions: [permission] })),
+      ];
+      for (const grant of grants.filter(mayCreate)) {
+        const exceeding = permissions.filter((permission) => keyMay(grant, permission) && !may(role, permission));
+        expect([role, grant, exceeding]).toEqual([role, grant, []]);
+      }
+    }
+  });
+
+  test('the API guide has a row for every permission of a restricted key', () => {
+    const guide = readFileSync(new URL('../../../../docs/api-guide.md', import.meta.url), 'utf8');
+    const rows = guide.split('\n').filter((line) => /^\| `\w+:\w+` \|/.test(line));
+    expect(rows).toEqual(keyPermissions.map((permission) => `| \`${permission}\` | ${permits(permission)} |`));
   });
 });

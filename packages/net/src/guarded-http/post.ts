@@ -19,6 +19,8 @@ export interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** Time for the whole response. */
+  readonly timeoutMs: number;
 }
 
 /** Everything that is known of a request after it has ended. */
@@ -52,26 +54,26 @@ export class NoConnectionError extends Error {
 
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-/** Timeout of a request, for the whole response (specification: 10 seconds). */
-const postTimeoutMs = 10_000;
-
 /** The reason of the end of a request that took too long. */
 class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
 
 /**
- * Sends a POST request. The whole response, including the body, must arrive within 10 seconds. Every error is in the
+ * Sends a POST request. The whole response, including the body, must arrive within the timeout. Every error is in the
  * result, next to everything that arrived of the response; rejects only with a {@link NoConnectionError}. Redirects are
  * not followed.
  *
  * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
  * of a response, or a 408 that closes the connection, and is repeated once over a new connection.
  */
-export async function post(agent: OriginPools, { workspaceId, url, headers, body }: PostRequest): Promise<PostResult> {
+export async function post(
+  agent: OriginPools,
+  { workspaceId, url, headers, body, timeoutMs }: PostRequest,
+): Promise<PostResult> {
   const startedAtMs = performance.now();
   let exchange = new Exchange();
-  const timer = setTimeout(() => exchange.abort(new DeadlineError()), postTimeoutMs);
+  const timer = setTimeout(() => exchange.abort(new DeadlineError()), timeoutMs);
   let watch: Watch | undefined;
   try {
     const request = { ...requestTarget(url), method: 'POST', body, headers } as const;
@@ -94,7 +96,7 @@ export async function post(agent: OriginPools, { workspaceId, url, headers, body
   const sentAtMs = watch?.sentAtMs ?? startedAtMs;
   return {
     ...responseOf(exchange, watch),
-    error: error && describe(error, watch?.brokenBy(), performance.now() - sentAtMs),
+    error: error && describe(error, timeoutMs, watch?.brokenBy(), performance.now() - sentAtMs),
     durationMs: Math.round(performance.now() - startedAtMs),
     timings: {
       ...(error instanceof ConnectError ? error.times : (watch?.times ?? notConnected)),
@@ -146,12 +148,17 @@ const tlsCode =
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.
  * @param responseMs time since the request was sent
  */
-function describe(error: NodeJS.ErrnoException, cause: Error | undefined, responseMs: number): string {
+function describe(
+  error: NodeJS.ErrnoException,
+  timeoutMs: number,
+  cause: Error | undefined,
+  responseMs: number,
+): string {
   if (error instanceof ConnectError) return describeConnect(error);
   const { code = '', message }: NodeJS.ErrnoException = (error.code === 'UND_ERR_SOCKET' && cause) || error;
   if (code === 'BLOCKED_ADDRESS') return `blocked: ${message}`;
   const waited = `response: ${durationText(responseMs)}`;
-  if (code === 'DEADLINE') return `timeout: no complete response within 10 s (${waited})`;
+  if (code === 'DEADLINE') return `timeout: no complete response within ${timeoutMs / 1_000} s (${waited})`;
   if (tlsCode.test(code)) return `tls: ${code} (${waited})`;
   // For example status 101, which HTTP does not allow as a response to this request.
   if (code === 'ERR_ASSERTION') return `connection: unexpected response (${waited})`;

@@ -13,15 +13,27 @@ export function parseBody<T>(schema: ZodType<T>, body: unknown): T {
 }
 
 /**
- * Validates the query string. A parameter may be repeated if its schema is an array. Without a schema, any parameter is
+ * Validates the query string. A parameter may be repeated if its schema is an array. Parameters such as
+ * `metadata[team]=blue` form one object if the schema of `metadata` has the style `deepObject`. Without a schema, any parameter is
  * an error. Throws `invalid_request`.
  */
 export function parseQuery<T>(schema: ZodType<T> | undefined, url: string): T | undefined {
   const start = url.indexOf('?');
   if (start < 0 && !schema) return undefined;
-  const parameters: Record<string, string | string[]> = Object.create(null);
+  const parameters: Record<string, string | string[] | Record<string, string>> = Object.create(null);
   const violations: FieldViolation[] = [];
   for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
+    const member = memberOf(schema, name);
+    if (member) {
+      parameters[member.of] ??= Object.create(null) as Record<string, string>;
+      const members = parameters[member.of];
+      if (typeof members !== 'object' || Array.isArray(members) || member.key in members) {
+        violations.push({ field: name, message: 'is repeated' });
+      } else {
+        members[member.key] = value;
+      }
+      continue;
+    }
     if (isRepeatable(schema, name)) {
       const values = parameters[name];
       if (Array.isArray(values)) values.push(value);
@@ -41,6 +53,16 @@ function isRepeatable(schema: ZodType | undefined, name: string): boolean {
   if (!(schema instanceof z.ZodObject) || !Object.hasOwn(schema.shape, name)) return false;
   const field: unknown = schema.shape[name];
   return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray;
+}
+
+/** Returns the object and the key that a name such as "metadata[team]" denotes. */
+function memberOf(schema: ZodType | undefined, name: string): { of: string; key: string } | undefined {
+  const start = name.indexOf('[');
+  if (start < 1 || !name.endsWith(']') || !(schema instanceof z.ZodObject)) return undefined;
+  const of = name.slice(0, start);
+  const field: unknown = Object.hasOwn(schema.shape, of) ? schema.shape[of] : undefined;
+  const parameter = field instanceof z.ZodType ? (field.meta()?.param as { style?: string } | undefined) : undefined;
+  return parameter?.style === 'deepObject' ? { of, key: name.slice(start + 1, -1) } : undefined;
 }
 
 function parse<T>(schema: ZodType<T>, value: unknown, whole: Whole): T {

@@ -116,9 +116,10 @@ async function readLockSpace(db: Queryable, schema: string): Promise<LockSpace |
     `select current_setting('max_locks_per_transaction')::integer as "perTransaction",
             current_setting('max_connections')::integer + current_setting('max_prepared_transactions')::integer as sessions,
             count(distinct c.oid)::integer + count(i.indexrelid)::integer as relations
-       from pg_class as c
+       from pg_partitioned_table as p
+       join pg_class as c on c.oid = p.partrelid
        left join pg_index as i on i.indrelid = c.oid
-      where c.relkind = 'p' and c.relnamespace = $1::regnamespace`,
+      where c.relnamespace = $1::regnamespace`,
     [schema],
   );
   return rows[0];

@@ -18,4 +18,5 @@ export type { Pool, PoolClient, Queryable } from './queryable.ts';
 export { createQueue, type Queue } from './queue.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';
 export { roundRobin } from './round-robin.ts';
+export { statementWith } from './statement-with.ts';
 export { type Pace, type ThrottleTable, throttleTable } from './throttle.ts';

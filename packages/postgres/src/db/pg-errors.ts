@@ -8,6 +8,8 @@ export type ConstraintErrors = Readonly<Record<string, { code: ErrorCode; messag
 const lostConnection = new RegExp(
   [
     ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
+    // The Unix socket of a server that is stopped.
+    'connect ENOENT',
     ...['Connection terminated', 'not queryable', 'timeout exceeded when trying to connect', 'calling end on the pool'],
   ].join('|'),
 );

@@ -40,6 +40,9 @@ export interface Sent {
   readonly durationMs: number;
 }
 
+/** Time for the whole response. */
+const timeoutMs = 10_000;
+
 /** Sends a message to a channel that is not of type email. Rejects only with `NoConnectionError`. */
 export async function sendToChannel(
   { box, agent, pagerDutyUrl, dashboardUrl }: Omit<TransmitParts, 'db'>,
@@ -51,7 +54,7 @@ export async function sendToChannel(
   const secret = box.open(sealed, channelContext(channel)).toString('utf8');
   const message = { workspaceId, environment, messageId, report, url, secret, pagerDutyUrl, dashboardUrl };
   const request = renderers[type]({ ...message, now: new Date() });
-  const { statusCode, error, responseBody, durationMs } = await post(agent, { workspaceId, ...request });
+  const { statusCode, error, responseBody, durationMs } = await post(agent, { workspaceId, ...request, timeoutMs });
   // Receivers of signed webhooks confirm with 200, as for deliveries; PagerDuty responds with 202.
   const isAccepted = statusCode === 200 || (type !== 'webhook' && statusCode > 200 && statusCode < 300);
   return { statusCode, error: error ?? (isAccepted ? '' : statusError(statusCode)), responseBody, durationMs };

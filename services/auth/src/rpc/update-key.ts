@@ -36,8 +36,11 @@ export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof
   };
 }
 
-function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry }: UpdateKeyRequest): KeyInput {
+function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry: given }: UpdateKeyRequest): KeyInput {
   const now = new Date();
+  const expiresAt = given?.time && timestampDate(given.time);
+  // A client may send back the time that it has read, also of a key that is no longer valid.
+  const expiry = given && expiresAt?.getTime() !== key.expiresAt?.getTime() ? given : undefined;
   // A key that is valid again would exceed the limit of valid keys.
   if (expiry && verdictFor(key, key.environment, now) !== 'valid')
     throw new RmsError('conflict', { message: 'The key is no longer valid. Create another one.' });
@@ -46,7 +49,7 @@ function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry }: Update
       name: name ?? key.name,
       allowedIps: allowedIps?.cidrs ?? key.allowedIps,
       rateLimitRequests: rateLimit ? optional(rateLimit.requests) : key.rateLimitRequests,
-      expiresAt: expiry?.time && timestampDate(expiry.time),
+      expiresAt: expiry && expiresAt,
     },
     now,
   );

@@ -15,7 +15,8 @@ describe('The existence of an account', () => {
     const before = work.length;
     const response = await call().catch((error) => ({
       code: error.code,
-      message: error.message,
+      // The seconds to wait depend on the duration of the earlier attempts.
+      message: error.message.replaceAll(/\d+/g, 'n'),
       details: error.details,
     }));
     const done = work
@@ -61,7 +62,12 @@ describe('The existence of an account', () => {
   test('is not revealed by throttled attempts', async () => {
     const heldBack = async (email: string) => {
       const traces = [];
-      for (let i = 0; i < 12; i += 1) traces.push(await trace(signIn(email)));
+      for (let i = 0; i < 10; i += 1) traces.push(await trace(signIn(email)));
+      // As if the attempts had taken no time.
+      await accounts.db.query(
+        `update auth.throttles set arrival_at = greatest(arrival_at, now() + interval '1 minute')`,
+      );
+      for (let i = 0; i < 2; i += 1) traces.push(await trace(signIn(email)));
       return traces;
     };
     const known = await heldBack((await accounts.newUser()).email);

@@ -175,7 +175,7 @@ const delivery = createRoute({
 const resources = createRoute({
   getParentRoute: () => tenant,
   path: '/resources',
-  validateSearch: textSearch('status', 'sort', 'name', 'cursor'),
+  validateSearch: textSearch('status', 'sort', 'name', 'metadata', 'cursor'),
   component: lazyRouteComponent(() => import('./features/resources/resources-page.tsx'), 'ResourcesPage'),
 });
 

@@ -35,7 +35,7 @@ const description = [
     'of the secret after `whsec_`, and reject a timestamp that differs from your clock by more than five minutes. ' +
     'During a rotation with overlap, the header has a signature for each valid secret. Libraries for Standard Webhooks ' +
     'do this.',
-  'Respond with status 200 within 10 seconds; every other response, also 201, 202 and 204, is a failed attempt. Failed ' +
+  'Respond with status 200 within 10 seconds, or the `timeout` of the webhook; every other response, also 201, 202 and 204, is a failed attempt. Failed ' +
     'attempts are retried by the schedule of the webhook.',
   'An event can arrive more than once: ignore a `webhook-id` that you have processed. Events can arrive out of order, ' +
     'unless the webhook is ordered.',

@@ -6,6 +6,7 @@ export const contents: WorkspaceContents = {
   tables: [
     { name: 'outbox.events', by: 'id' },
     { name: 'resources.resources', by: 'id' },
+    { name: 'resources.metadata_pairs', by: 'pair' },
     { name: 'resources.resource_counts', by: 'status' },
     { name: 'resources.idempotency_keys', by: 'key' },
   ],

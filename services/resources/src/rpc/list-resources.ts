@@ -7,6 +7,7 @@ import {
   bindingOf,
   checkNamePrefix,
   type Listing,
+  parseMetadataFilter,
   parseSort,
   type SortField,
   sortKeysOf,
@@ -23,19 +24,20 @@ export function listResources(parts: {
   pageTokenKeys: Keys;
 }): Handlers<typeof ResourcesService>['listResources'] {
   const { pool, pageTokenKeys } = parts;
-  return async ({ context, status, pageSize, pageToken, orderBy, namePrefix: prefix }) => {
+  return async ({ context, status, pageSize, pageToken, orderBy, namePrefix: prefix, metadataJson }) => {
     if (pageSize < 1 || pageSize > pageSizeLimit) {
       throw new RmsError('invalid_request', {
         details: [{ field: 'per_page', message: `must be 1 to ${pageSizeLimit}` }],
       });
     }
     const sort = parseSort(orderBy);
-    const namePrefix = checkNamePrefix(prefix, sort);
-    const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix };
+    const metadata = parseMetadataFilter(metadataJson, sort);
+    const namePrefix = checkNamePrefix(prefix, sort, metadata);
+    const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix, metadata };
     const binding = bindingOf(listing);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const { resources, size, total } = await readPage(pool, listing, start, pageSize);
-    const cut = cutPage(resources, size, start);
+    const { resources, size, total, scanEnd } = await readPage(pool, listing, start, pageSize);
+    const cut = cutPage(resources, size, start, scanEnd);
     return {
       resources: cut.items.map(toResourceMessage),
       ...tokensOf(pageTokenKeys, binding, cut, start, (resource) => sortKeysOf(listing.sort, resource)),
@@ -74,6 +76,9 @@ const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
  */
 const pageBytes = 2 * 1024 * 1024;
 
+/** Resources with the first pair that a page of a list by metadata reads. Bounds its cost if few match. */
+const maxCandidates = 2_000;
+
 /** A page of resources, in the list's order. */
 interface ResourcePage {
   /** Contains one resource more than the page if there are more in the walk's direction. */
@@ -81,12 +86,14 @@ interface ResourcePage {
   /** Number of resources of the page. */
   readonly size: number;
   readonly total: number;
+  /** Sort key of the last candidate that a list by metadata read, if it stopped there. */
+  readonly scanEnd: readonly string[] | undefined;
 }
 
 /**
  * Reads up to `limit` resources after `start` (before it, in reverse order), within {@link pageBytes}, and the exact
  * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
- * `created_at` scan one range per status and merge them.
+ * `created_at` scan one range per status and merge them. A list by metadata scans the resources with the first pair.
  */
 export async function readPage(
   db: Queryable,
@@ -94,24 +101,27 @@ export async function readPage(
   start: PageStart | undefined,
   limit: number,
 ): Promise<ResourcePage> {
-  const { status, sort, namePrefix } = listing;
+  const { status, sort, namePrefix, metadata } = listing;
+  const isCounted = namePrefix === '' && metadata.length === 0;
   const backwards = start?.direction === 'before';
   const descending = sort.descending !== backwards;
-  const { rows } = await db.query<ResourceRow & { total: string; id: string | null; fits: boolean }>({
-    name: ['resources-page', sort.field, descending, start !== undefined, status !== undefined, namePrefix !== ''].join(
-      '-',
-    ),
+  const variant = [sort.field, descending, start !== undefined, status !== undefined, namePrefix !== ''];
+  const { rows } = await db.query<
+    ResourceRow & { total: string; id: string | null; fits: boolean; scan_end: string | null }
+  >({
+    name: ['resources-page', ...variant, metadata.length].join('-'),
     ...pageQuery(listing, start, descending, limit + 1),
   });
   const found = rows.filter(({ id }) => id !== null);
   const size = Math.min(limit, found.filter(({ fits }) => fits).length);
   const resources = found.slice(0, size + 1).map(toResource);
-  const total = namePrefix === '' ? Number(rows[0]?.total ?? 0) : 0;
-  return { resources: backwards ? resources.reverse() : resources, size, total };
+  const total = isCounted ? Number(rows[0]?.total ?? 0) : 0;
+  const scanEnd = rows[0]?.scan_end ? [rows[0].scan_end] : undefined;
+  return { resources: backwards ? resources.reverse() : resources, size, total, scanEnd };
 }
 
 function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
-  const { workspaceId, environment, status, sort, namePrefix } = listing;
+  const { workspaceId, environment, status, sort, namePrefix, metadata } = listing;
   const values: unknown[] = [workspaceId, environment, limit];
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const columns = sortColumns[sort.field];
@@ -132,8 +142,16 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     // No key contains the highest code point.
     from += ` and ${key} >= ${prefix} and ${key} < ${prefix} || chr(${0x10ffff})`;
   }
+  const pairs = metadata.map(([key, value]) => ({ key: parameter(key, 'text'), value: parameter(value, 'text') }));
+  const candidates = candidatesOf(pairs[0], { start: start && parameter(start.keys[0], 'text'), descending });
+  for (const [i, { key, value }] of pairs.entries()) {
+    if (i > 0) from += ` and exists (select from ${withPair({ key, value })} and p.resource_id = r.id)`;
+    from += ` and r.metadata ->> ${key} = ${value}`;
+  }
   const range = (inStatus: string | undefined) => `
-    select r.*, ${keys.map((key, i) => `${key} as sort_key_${i}`).join(', ')} from resources.resources as r
+    select r.*, ${keys.map((key, i) => `${key} as sort_key_${i}`).join(', ')}
+      from ${candidates ? `(${candidates} limit ${maxCandidates}) as candidate join` : ''} resources.resources as r
+           ${candidates ? 'on r.id = candidate.resource_id' : ''}
      where r.workspace_id = $1 and r.environment = $2 ${inStatus ? `and r.status = ${inStatus}` : ''} ${from}
      order by ${inOrder(keys)} limit $3`;
   const ranges =
@@ -142,7 +160,9 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
       : statuses.map((one) => `(${range(`'${one}'`)})`).join(' union all ');
   const text = `
     with total as (
-      select coalesce(sum(count), 0) as total from resources.resource_counts
+      select coalesce(sum(count), 0) as total,
+             ${candidates ? `(${candidates} offset ${maxCandidates - 1} limit 1)` : 'null'} as scan_end
+        from resources.resource_counts
        where workspace_id = $1 and environment = $2 ${filter ? `and status = ${filter}` : ''}
     ), page as (
       select r.* from (${ranges}) as r order by ${order} limit $3
@@ -151,8 +171,32 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
         from page as r
     )
     -- Of the resources beyond the page, only the first is needed.
-    select total.total, bytes_before < ${pageBytes} as fits,
+    select total.total, total.scan_end, bytes_before < ${pageBytes} as fits,
            ${resourceColumns(`case when bytes_before < ${pageBytes} then r.metadata else '{}' end`)}
       from total left join sized as r on true order by ${order}`;
   return { text, values };
+}
+
+/** A pair of metadata, as parameters of a statement. */
+interface PairParameters {
+  readonly key: string;
+  readonly value: string;
+}
+
+function withPair({ key, value }: PairParameters): string {
+  return (
+    'resources.metadata_pairs as p where p.workspace_id = $1 and p.environment = $2 ' +
+    `and p.pair = resources.metadata_pair(${key}, ${value})`
+  );
+}
+
+/** Returns the query for the IDs of the resources with a pair after `start`, in the list's order. */
+function candidatesOf(
+  pair: PairParameters | undefined,
+  { start, descending }: { readonly start: string | undefined; readonly descending: boolean },
+): string | undefined {
+  if (!pair) return undefined;
+  const after = start ? `and p.resource_id ${descending ? '<' : '>'} ${start}` : '';
+  const order = `order by p.resource_id ${descending ? 'desc' : 'asc'}`;
+  return `select p.resource_id from ${withPair(pair)} ${after} ${order}`;
 }

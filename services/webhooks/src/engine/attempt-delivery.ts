@@ -65,7 +65,7 @@ export function createAttempt(parts: AttemptParts) {
     let result: AttemptResult;
     try {
       result = await traceAttempt(job, ({ traceparent, tracestate }) =>
-        send(agent, signer, { ...job, url: job.endpoint.url, traceparent, tracestate }),
+        send(agent, signer, { ...job, traceparent, tracestate }),
       );
     } catch (error) {
       if (!(error instanceof NoConnectionError)) throw error;

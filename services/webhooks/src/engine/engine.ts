@@ -14,10 +14,10 @@
  *
  * Modes of the engine:
  *
- *   running   polls, and leases within the limits
+ *   running   polls while webhooks are scheduled (docs/adr/0033), and leases within the limits
  *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
  *   failed    the worker has thrown and was restarted: waits 1.5 s, then runs
- *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most a lease
+ *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most 20 s
  *
  * Its steps:
  *
@@ -30,13 +30,13 @@
  *
  * docs/adr/0025 describes the tables and the scheduler, schedule/limits.ts the limits with their reasons.
  */
-import { abortableDelay, coalesce, createTurns, createWakeableSleep, waitAtMost } from '@rms/async';
-import type { Pool } from '@rms/postgres/db';
+import { abortableDelay, coalesce, createTurns, waitAtMost } from '@rms/async';
+import type { Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
-import { type DeliveryJob, leaseMs } from './attempt/job.ts';
+import { type DeliveryJob, stopWithinMs } from './attempt/job.ts';
 import type { SecretCache } from './attempt/secret-cache.ts';
 import { createSigners, type Signers } from './attempt/signers.ts';
 import { createAttempt } from './attempt-delivery.ts';
@@ -60,6 +60,8 @@ export interface EngineParts {
   readonly pool: Pool;
   /** Pool for leases and recordings; see WebhooksContext. */
   readonly keyedPool: Pool;
+  /** The webhooks with deliveries that are or will be due. */
+  readonly scheduled: Queue;
   readonly agents: EndpointAgents;
   readonly secrets: SecretCache;
   readonly health: EndpointHealth;
@@ -94,7 +96,6 @@ export class DeliveryEngine implements Worker {
   readonly #recorder: Recorder;
   readonly #attempt: ReturnType<typeof createAttempt>;
   readonly #instances: Instances;
-  readonly #sleeper = createWakeableSleep();
   readonly #inTurn = createTurns(limits.startsPerTurnMs);
   /** Work that a stopping engine waits for. */
   readonly #running = new Set<Promise<void>>();
@@ -142,7 +143,7 @@ export class DeliveryEngine implements Worker {
 
   /** Polls for due deliveries immediately. */
   wake(): void {
-    this.#sleeper.wake();
+    this.#parts.scheduled.wake();
   }
 
   /** Leases due deliveries of these webhooks as soon as they can start. */
@@ -158,7 +159,7 @@ export class DeliveryEngine implements Worker {
   }
 
   async run(signal: AbortSignal, health?: WorkerHealth): Promise<void> {
-    const { pool, log } = this.#parts;
+    const { pool, scheduled, log } = this.#parts;
     this.#stopping = false;
     this.#stop = new AbortController();
     if (this.#parts.releaseLeases) await releaseLeases(pool);
@@ -174,13 +175,13 @@ export class DeliveryEngine implements Worker {
       const ownPartMs = (performance.now() - beganAtMs) / limits.partOfTimeForPolls;
       const pauseMs = Math.min(limits.pollMs, Math.max(limits.betweenPollsMs, ownPartMs));
       await abortableDelay(pauseMs, signal);
-      await this.#sleeper.sleep(Math.max(0, waitMs - pauseMs), signal);
+      await scheduled.sleep(Math.max(0, waitMs - pauseMs), signal, this.#beatAtMs - performance.now());
     }
     this.#stopping = true;
     this.#stop.abort();
     for (const { job } of this.#scheduler.drain()) this.#track(this.#release(job));
-    // Attempts end within their timeout.
-    await waitAtMost(Promise.all(this.#running), leaseMs);
+    // An attempt that is cut off is repeated when its lease expires.
+    await waitAtMost(Promise.all(this.#running), stopWithinMs);
     this.#recorder.stop();
     await this.#instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
   }
@@ -200,7 +201,7 @@ export class DeliveryEngine implements Worker {
   /** Polls for due webhooks. Returns the time until the next poll in milliseconds. */
   async #poll(): Promise<number> {
     this.#refill();
-    if (!this.#mayLease || !this.#scheduler.canPoll) return limits.pollMs;
+    if (!this.#mayLease || !this.#scheduler.canPoll || !this.#parts.scheduled.mayHaveRows) return limits.pollMs;
     const { webhookIds, workspaceIds } = this.#scheduler.excluded();
     const excluded = { webhookIds: [...webhookIds, ...this.#signers.unsignable()], workspaceIds };
     const { webhooks, nextMs = limits.pollMs } = await readDue(this.#parts.pool, excluded, limits.webhooksPerLease);
@@ -255,7 +256,7 @@ export class DeliveryEngine implements Worker {
     try {
       const attempted = await this.#attempt(task.job, this.#stop.signal);
       outcome = attempted;
-      if (attempted.dueInMs !== undefined) this.#sleeper.wakeAt(performance.now() + attempted.dueInMs);
+      if (attempted.dueInMs !== undefined) this.#parts.scheduled.wake(attempted.dueInMs);
     } catch (err) {
       this.#parts.report.unrecorded(task.job, err);
     }

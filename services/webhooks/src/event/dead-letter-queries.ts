@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isId } from '@rms/base/ids';
 import { type Environment, environmentOf, type Tenant } from '@rms/base/tenant';
 import type { ConsumedRecord } from '@rms/bus';
-import { deleteInBatches, type Queryable, type Statement } from '@rms/postgres/db';
+import { deleteInBatches, type Queryable, type Statement, statementWith } from '@rms/postgres/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { tenantsOf } from '../tenants-of.ts';
 import type { DeadLetter, DeadReason } from './decode.ts';
@@ -36,6 +36,29 @@ export function letterTenantOf(event: ResourceEvent | undefined): LetterTenant {
   return { workspaceId: event.workspaceId, environment };
 }
 
+const insertLetters = statementWith(
+  'dead-letters-insert',
+  `
+    with ${positionCtes()}, inserted as (
+    insert into webhooks.dead_letters (workspace_id, environment, digest, topic, bus_partition, bus_offset, key,
+                                       value, headers, parked, reason, error)
+    select workspace_id, environment, digest, $topic::text, bus_partition, bus_offset, key, value, headers, reason = 'failed',
+           reason, error
+      from unnest($workspaceIds::text[], $environments::text[], $digests::bytea[], $busPartitions::integer[],
+                  $busOffsets::bigint[], $keys::bytea[], $values::bytea[], $headers::json[], $reasons::text[],
+                  $errors::text[]) with ordinality
+        as r (workspace_id, environment, digest, bus_partition, bus_offset, key, value, headers, reason, error,
+              ordinal)
+     where bus_partition not in (select bus_partition from behind)
+     order by ordinal
+        on conflict (workspace_id, environment, digest) do nothing
+    returning workspace_id as "workspaceId", environment, reason, error, bus_partition as partition,
+              bus_offset::text as "offset"
+    )
+    select (select array_agg(bus_partition) from behind) as behind,
+           (select jsonb_agg(to_jsonb(inserted)) from inserted) as inserted`,
+);
+
 /**
  * Inserts a topic's records in order, and advances the positions of `ranges` in the same commit; see
  * {@link positionCtes}. Skips records that are stored already, and records of partitions that are behind. The statement
@@ -48,41 +71,19 @@ export function insertingLetters(
 ): Statement {
   const tenants = letters.map(({ event }) => letterTenantOf(event));
   const keys = letters.map(({ record }) => Buffer.from(record.key));
-  return {
-    name: 'dead-letters-insert',
-    text: `
-      with ${positionCtes(12)}, inserted as (
-      insert into webhooks.dead_letters (workspace_id, environment, digest, topic, bus_partition, bus_offset, key,
-                                         value, headers, parked, reason, error)
-      select workspace_id, environment, digest, $1, bus_partition, bus_offset, key, value, headers, reason = 'failed',
-             reason, error
-        from unnest($2::text[], $3::text[], $4::bytea[], $5::integer[], $6::bigint[], $7::bytea[], $8::bytea[],
-                    $9::json[], $10::text[], $11::text[]) with ordinality
-          as r (workspace_id, environment, digest, bus_partition, bus_offset, key, value, headers, reason, error,
-                ordinal)
-       where bus_partition not in (select bus_partition from behind)
-       order by ordinal
-          on conflict (workspace_id, environment, digest) do nothing
-      returning workspace_id as "workspaceId", environment, reason, error, bus_partition as partition,
-                bus_offset::text as "offset"
-      )
-      select (select array_agg(bus_partition) from behind) as behind,
-             (select jsonb_agg(to_jsonb(inserted)) from inserted) as inserted`,
-    values: [
-      topic,
-      tenants.map(({ workspaceId }) => workspaceId),
-      tenants.map(({ environment }) => environment),
-      letters.map(({ record }, i) => digestOf(topic, record, keys[i] as Buffer)),
-      letters.map(({ record }) => record.partition),
-      letters.map(({ record }) => record.offset),
-      keys,
-      letters.map(({ record: { value } }) => Buffer.from(value.buffer, value.byteOffset, value.byteLength)),
-      letters.map(({ record }) => JSON.stringify(record.headers)),
-      letters.map(({ reason }) => reason),
-      letters.map(({ detail }) => toErrorText(detail)),
-      ...positionValues({ topic, ranges }),
-    ],
-  };
+  return insertLetters({
+    workspaceIds: tenants.map(({ workspaceId }) => workspaceId),
+    environments: tenants.map(({ environment }) => environment),
+    digests: letters.map(({ record }, i) => digestOf(topic, record, keys[i] as Buffer)),
+    busPartitions: letters.map(({ record }) => record.partition),
+    busOffsets: letters.map(({ record }) => record.offset),
+    keys,
+    values: letters.map(({ record: { value } }) => Buffer.from(value.buffer, value.byteOffset, value.byteLength)),
+    headers: letters.map(({ record }) => JSON.stringify(record.headers)),
+    reasons: letters.map(({ reason }) => reason),
+    errors: letters.map(({ detail }) => toErrorText(detail)),
+    ...positionValues({ topic, ranges }),
+  });
 }
 
 /** Result of {@link insertingLetters}. */

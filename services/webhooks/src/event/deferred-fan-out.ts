@@ -31,7 +31,7 @@ export function createDeferredFanOut(parts: DeferredFanOutParts): Worker {
       if (!step) return false;
       const nowMs = time.nowMs();
       for (const id of step.completed) metrics.fannedOut(nowMs - idTime(id));
-      usage.countMade(step.made);
+      usage.countMade(step.counts);
       engine.deliver(step.jobs);
       if (step.due.length > 0) engine.wakeFor(step.due);
       return true;

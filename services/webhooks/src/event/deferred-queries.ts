@@ -1,17 +1,16 @@
 import type { Tenant } from '@rms/base/tenant';
-import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queryable, statementWith } from '@rms/postgres/db';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import type { JobEvent } from '../engine/lease/lease-queries.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
 import { tenantsOf } from '../tenants-of.ts';
 import {
   type CreatedRow,
+  creatingDeliveries,
   deliveriesPerStatement,
-  deliveryCtes,
-  deliveryCteValues,
   type NewDeliveries,
   toNewDeliveries,
-} from './delivery-ctes.ts';
+} from './new-deliveries.ts';
 import { tryTenantLock } from './tenant-lock.ts';
 
 /** Reads the tenants that have deferred events. */
@@ -42,159 +41,85 @@ export async function readFirstDeferred(
   return rows[0] && BigInt(rows[0].position);
 }
 
-/** Some deferred events and the range of webhooks that get their deliveries. */
-interface Chunk {
-  readonly positions: string[];
-  readonly eventIds: string[];
-  /** The range begins after this webhook. */
-  readonly after: string;
-  /** The last webhook of the range; null if the tenant has none after `after`. */
-  readonly last: string | null;
-  /** Whether there may be webhooks after the range. */
-  readonly isPart: boolean;
-}
-
 export interface DeferredStep extends NewDeliveries {
   /** IDs of the events with deliveries that are now all stored. */
   readonly completed: string[];
 }
 
 /**
- * Creates up to {@link deliveriesPerStatement} deliveries for the first deferred events of a tenant: for several
- * events, or for one event and a range of webhooks. Everything is committed together, so that no crash repeats or loses
- * a delivery. Returns undefined if the tenant has no deferred events, or if another instance is working on this tenant.
+ * Creates the next deliveries of a tenant's first deferred events; see {@link creatingDeliveries}. Everything is
+ * committed together, so that no crash repeats or loses a delivery. Returns undefined if the tenant has no deferred
+ * events, or if another instance is working on this tenant.
  */
 export function fanOutDeferred(
   pool: Pool,
   tenant: Tenant,
   freeCapacity: () => Capacity,
+  deliveries = deliveriesPerStatement,
 ): Promise<DeferredStep | undefined> {
   return inTransaction(pool, async (tx) => {
     if (!(await tryTenantLock(tx, 'deferred events', tenant))) return undefined;
-    const chunk = await readChunk(tx, tenant);
-    if (!chunk) return undefined;
-    const events = await readEvents(tx, tenant, chunk.eventIds);
+    const { rows: events } = await tx.query<DeferredRow>(readFirstEvents({ ...tenant, deliveries }));
+    if (events.length === 0) return undefined;
+    const columns = {
+      positions: events.map(({ position }) => position),
+      workspaceIds: events.map(() => tenant.workspaceId),
+      environments: events.map(() => tenant.environment),
+      ids: events.map(({ id }) => id),
+      types: events.map(({ type }) => type),
+      resourceIds: events.map(({ resource_id: resourceId }) => resourceId),
+      sequences: events.map(({ sequence }) => sequence),
+      requestIds: events.map(({ request_id: requestId }) => requestId),
+      afterWebhooks: events.map(({ after_webhook: after }) => after),
+    };
     const leasedAtMs = performance.now();
-    const rows = chunk.last === null ? [] : await storeChunk(tx, tenant, chunk, events, freeCapacity());
-    await advance(tx, tenant, chunk);
-    const stored = toNewDeliveries(rows, jobEventsOf(events), leasedAtMs);
-    return { ...stored, completed: chunk.isPart ? [] : chunk.eventIds };
+    const { rows } = await tx.query<CreatedRow>(creatingDeliveries(columns, freeCapacity(), deliveries));
+    const created = toNewDeliveries(rows, jobEventsOf(events), leasedAtMs);
+    const unfinished = new Set(created.unfinished);
+    return { ...created, completed: columns.ids.filter((id) => !unfinished.has(id)) };
   });
 }
 
-async function readChunk(tx: Queryable, { workspaceId, environment }: Tenant): Promise<Chunk | undefined> {
-  const { rows } = await tx.query<Chunk>({
-    name: 'deferred-chunk',
-    text: `
-      with first as (
-        select after_webhook from webhooks.deferred_events
-         where workspace_id = $1 and environment = $2 order by position limit 1
-      ), reach as (
-        select count(*) as webhooks, max(id) as last
-          from (select w.id from first
-                 cross join lateral (
-                       select id from webhooks.webhooks
-                        where workspace_id = $1 and environment = $2 and id > first.after_webhook
-                        order by id limit $3) as w) as w
-      ), events as (
-        -- Only the first event can have deliveries already; the others all begin with the first webhook.
-        select d.position, d.event_id, d.after_webhook
-          from webhooks.deferred_events as d
-         where d.workspace_id = $1 and d.environment = $2 and d.after_webhook = (select after_webhook from first)
-         order by d.position limit (select greatest(1, $3 / greatest(1, webhooks)) from reach)
-      )
-      select array_agg(position order by position) as positions, array_agg(event_id order by position) as "eventIds",
-             min(after_webhook) as after, (select last from reach) as last,
-             (select webhooks = $3 from reach) as "isPart"
-        from events having count(*) > 0`,
-    values: [workspaceId, environment, deliveriesPerStatement],
-  });
-  return rows[0];
-}
-
-interface EventRow {
-  readonly traceparent: string;
+/** A deferred event. The columns of an event that is no longer stored are null. */
+interface DeferredRow {
+  readonly position: string;
+  readonly id: string;
+  readonly after_webhook: string;
+  readonly type: string | null;
+  readonly resource_id: string | null;
+  readonly sequence: string | null;
+  readonly request_id: string | null;
+  readonly traceparent: string | null;
   readonly tracestate: string;
   /** Null after erasure. */
   readonly body: Buffer | null;
-  readonly id: string;
-  readonly type: string;
-  readonly resource_id: string;
-  readonly sequence: string;
-  readonly request_id: string;
 }
 
-/** Reads the events that are still stored, in the order of `ids`. */
-async function readEvents(
-  tx: Queryable,
-  { workspaceId, environment }: Tenant,
-  ids: readonly string[],
-): Promise<EventRow[]> {
-  const sorted = [...ids].sort();
-  const { rows } = await tx.query<EventRow>({
-    name: 'deferred-read-events',
-    text: `
-      select e.id, e.type, e.resource_id, e.sequence, e.request_id, e.traceparent,
-             coalesce(e.tracestate, '') as tracestate, e.body
-        from (select $1::text as workspace_id, $2::text as environment, t.id, t.ordinal
-                from unnest($3::text[]) with ordinality as t (id, ordinal)) as named
-       cross join ${firstEventFrom('named', '*', '$4', '$5')} as e
-       where e.workspace_id = named.workspace_id and e.environment = named.environment and e.id = named.id
-       order by named.ordinal`,
-    values: [workspaceId, environment, ids, sorted[0], sorted.at(-1)],
-  });
-  return rows;
-}
-
-async function storeChunk(
-  tx: Queryable,
-  { workspaceId, environment }: Tenant,
-  { after, last }: Chunk,
-  events: readonly EventRow[],
-  freeCapacity: Capacity,
-): Promise<CreatedRow[]> {
-  const { rows } = await tx.query<CreatedRow>({
-    name: 'deferred-store',
-    text: `
-      with incoming as (
-        select $8::text as workspace_id, $9::text as environment, e.*
-          from unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[])
-            as e (id, type, resource_id, sequence, request_id)
-      ), ${deliveryCtes('incoming', 'w.id > $15 and w.id <= $16')}`,
-    values: [
-      ...deliveryCteValues(freeCapacity),
-      workspaceId,
-      environment,
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ resource_id: resourceId }) => resourceId),
-      events.map(({ sequence }) => sequence),
-      events.map(({ request_id: requestId }) => requestId),
-      after,
-      last,
-    ],
-  });
-  return rows;
-}
+/** Reads as many deferred events as a statement can finish, but at least one. */
+const readFirstEvents = statementWith<Tenant & { deliveries: number }>(
+  'deferred-read-events',
+  `
+    with first as materialized (
+      select workspace_id, environment, position, event_id as id, after_webhook from webhooks.deferred_events
+       where workspace_id = $workspaceId and environment = $environment
+       order by position
+       limit (select greatest(1, $deliveries::integer / greatest(1, count(*)))
+                from (select from webhooks.webhooks where workspace_id = $workspaceId
+                         and environment = $environment limit $deliveries) as few)
+    )
+    select d.position, d.id, d.after_webhook, e.type, e.resource_id, e.sequence, e.request_id, e.traceparent,
+           coalesce(e.tracestate, '') as tracestate, e.body
+      from first as d
+      left join ${firstEventFrom('d', '*', '(select min(id) from first)', '(select max(id) from first)')} as e
+        on e.workspace_id = d.workspace_id and e.environment = d.environment and e.id = d.id
+     order by d.position`,
+);
 
 /** Returns the events by ID, without erased ones. An event keeps its body while it is deferred. */
-function jobEventsOf(events: readonly EventRow[]): Map<string, JobEvent> {
+function jobEventsOf(events: readonly DeferredRow[]): Map<string, JobEvent> {
   return new Map(
-    events.flatMap(({ id, traceparent, tracestate, body }) => (body ? [[id, { traceparent, tracestate, body }]] : [])),
-  );
-}
-
-async function advance(tx: Queryable, { workspaceId, environment }: Tenant, chunk: Chunk): Promise<void> {
-  const { positions, last, isPart } = chunk;
-  const where = 'workspace_id = $1 and environment = $2 and position = any($3::bigint[])';
-  const values = [workspaceId, environment, positions];
-  await tx.query(
-    isPart
-      ? {
-          name: 'deferred-advance',
-          text: `update webhooks.deferred_events set after_webhook = $4 where ${where}`,
-          values: [...values, last],
-        }
-      : { name: 'deferred-complete', text: `delete from webhooks.deferred_events where ${where}`, values },
+    events.flatMap(({ id, traceparent, tracestate, body }) =>
+      body && traceparent !== null ? [[id, { traceparent, tracestate, body }]] : [],
+    ),
   );
 }

@@ -10,6 +10,7 @@ import { createCooldowns } from './cooldowns.ts';
 import { filterParked } from './dead-letter-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
+import { deliveriesPerStatement } from './new-deliveries.ts';
 import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
@@ -80,47 +81,40 @@ export function createEventStore(parts: EventStoreParts) {
 
   const storeAll = async (
     arrivals: readonly Arrival[],
-    defer: boolean,
+    deliveries: number,
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const {
-      jobs,
-      due,
-      made,
-      behind,
-      parked,
-      deferred: later,
-    } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, counts, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
-      defer,
+      deliveries,
       handled: { topic, ranges },
     });
     for (const partition of behind) progress.behind.add(partition);
     const stored = withoutParked(arrivals, parked, progress);
     progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
-    const isLater = new Set(later);
-    for (const { event } of stored) if (!isLater.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
-    usage.countMade(made);
+    const isUnfinished = new Set(unfinished);
+    for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    usage.countMade(counts);
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
     outsideSpans(() => {
       engine.deliver(jobs);
       watchers.wake(stored.map(({ event }) => event));
       if (due.length > 0) engine.wakeFor(due);
-      if (later.length > 0) deferred.wake();
+      if (unfinished.length > 0) deferred.wake();
     });
   };
 
   /** Stores the events that PostgreSQL accepts. A rejected batch is bisected until a single rejected event is found. */
   const storeSome = async (
     arrivals: readonly Arrival[],
-    defer: boolean,
+    deliveries: number,
     progress: Progress,
     ranges = progress.ranges,
   ): Promise<void> => {
     try {
-      await storeAll(arrivals, defer, ranges, progress);
+      await storeAll(arrivals, deliveries, ranges, progress);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const [first] = arrivals;
@@ -129,8 +123,8 @@ export function createEventStore(parts: EventStoreParts) {
         return;
       }
       const half = Math.ceil(arrivals.length / 2);
-      await storeSome(arrivals.slice(0, half), defer, progress);
-      await storeSome(arrivals.slice(half), defer, progress);
+      await storeSome(arrivals.slice(0, half), deliveries, progress);
+      await storeSome(arrivals.slice(half), deliveries, progress);
     }
   };
 
@@ -141,7 +135,7 @@ export function createEventStore(parts: EventStoreParts) {
     try {
       for (; rest.length > 0; rest = rest.slice(size)) {
         if (performance.now() >= endsAtMs) return setAside(rest, othersFirst, progress);
-        await storeSome(rest.slice(0, size), true, progress);
+        await storeSome(rest.slice(0, size), 0, progress);
       }
       cooldowns.end(tenant);
     } catch (error) {
@@ -205,7 +199,7 @@ export function createEventStore(parts: EventStoreParts) {
       const isLast = i === chunks.length - 1 && retried.length === 0;
       const advances = isLast && progress.refused.size === 0 && progress.tenants.size === 0;
       try {
-        await storeSome(some, false, progress, advances ? ranges : progress.ranges);
+        await storeSome(some, deliveriesPerStatement, progress, advances ? ranges : progress.ranges);
       } catch (error) {
         // Without the database, no tenant can be stored.
         if (isUnavailable(error)) setAside(some, { outcome: 'failed', cause: error }, progress);

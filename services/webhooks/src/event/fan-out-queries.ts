@@ -1,24 +1,20 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
-import { inOneRoundTrip, type Pool, type Statement } from '@rms/postgres/db';
+import { inOneRoundTrip, type Pool, type Statement, statementWith } from '@rms/postgres/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import type { JobEvent } from '../engine/lease/lease-queries.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
 import type { Arrival } from './arrival.ts';
+import { feedEnd, newFeedEnd } from './feed-end.ts';
 import {
   type CreatedRow,
-  deliveriesPerStatement,
-  deliveryCtes,
-  deliveryCteValues,
+  creatingDeliveries,
   type NewDeliveries,
+  positionsSetting,
   toNewDeliveries,
-} from './delivery-ctes.ts';
-import { feedEnd, newFeedEnd } from './feed-end.ts';
+} from './new-deliveries.ts';
 import { type HandledRanges, positionCtes, positionValues } from './position-queries.ts';
-
-/** Events of a tenant with more webhooks are always deferred. Bounds the rows that the statement reads per event. */
-const webhooksPerStatement = 500;
 
 /**
  * Another instance normally locks a tenant's feed for one statement. A feed that stays locked for longer must not
@@ -27,18 +23,16 @@ const webhooksPerStatement = 500;
 const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
 
 export interface FannedOut extends NewDeliveries {
-  /** IDs of the events that are stored without their deliveries; see deferred-queries.ts. */
-  readonly deferred: string[];
   /** Tenants with events that are not stored, because they have parked records that must be stored first. */
-  readonly parked: Tenant[];
+  readonly parked: readonly Tenant[];
   /** Partitions with a stored position before their range. Their events are not stored. */
   readonly behind: readonly number[];
 }
 
 export interface FanOutOptions {
   readonly freeCapacity: Capacity;
-  /** Whether to defer all events. */
-  readonly defer: boolean;
+  /** Maximum number of deliveries to create now. Default: {@link deliveriesPerStatement}; 0 defers all. */
+  readonly deliveries?: number;
   /** The arrivals' ranges in their topic, at most one per partition; undefined on a bus without positions. */
   readonly handled?: HandledRanges;
   /** Whether the events belong to parked records. Others are not stored while their tenant has parked records. */
@@ -58,139 +52,107 @@ export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: 
 }
 
 /**
- * Stores each event once, with its position in the feed of its tenant, and creates a delivery per matching
- * webhook; see {@link deliveryCtes}. Positions follow the order of `arrivals`, which is the bus order for events of the
- * same resource. A repeated event is already stored and has no effect.
- *
- * Creates at most {@link deliveriesPerStatement} deliveries. Events that would exceed this limit are deferred,
- * beginning with the tenants that have the most deliveries, so that a busy tenant does not defer the events of others.
- * If a tenant already has deferred events, its new events are deferred too, so that they stay in order.
+ * Stores each event once, with its position in the feed of its tenant, and creates the first deliveries of the stored
+ * events; see {@link creatingDeliveries}. Positions follow the order of `arrivals`, which is the bus order for events of
+ * the same resource. A repeated event is already stored and has no effect.
  *
  * Advances the positions of `handled` in the same commit; see {@link positionCtes}. If a tenant has parked records, its
  * events are not stored, because those must be stored first, and no position advances.
  */
 export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
+  const { freeCapacity, deliveries, areParked = false, handled = { topic: '', ranges: [] } } = options;
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
+  const ids = [...jobEvents.keys()].sort();
+  const columns = {
+    workspaceIds: events.map(({ workspaceId }) => workspaceId),
+    environments: events.map(({ environment }) => fromEnvironmentMessage(environment)),
+    ids: events.map(({ id }) => id),
+    types: events.map(({ type }) => type),
+    resourceIds: events.map(({ resourceId }) => resourceId),
+    sequences: events.map(({ sequence }) => sequence),
+    requestIds: events.map(({ requestId }) => requestId),
+  };
+  const storing = storeEvents({
+    ...columns,
+    ...positionValues(handled),
+    traceparents: events.map(({ traceparent }) => traceparent),
+    bodies: events.map(({ id }) => jobEvents.get(id)?.body),
+    createdAt: events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
+    busPartitions: arrivals.map(({ record }) => record.partition),
+    busOffsets: arrivals.map(({ record }) => record.offset),
+    actors: events.map(({ actor }) => actor),
+    tracestates: events.map(({ tracestate }) => tracestate || null),
+    firstId: ids[0],
+    lastId: ids.at(-1),
+    areParked,
+  });
+  const undelivered = { ...columns, positions: null, afterWebhooks: events.map(() => '') };
   const leasedAtMs = performance.now();
   return {
-    statements: [feedLockTimeout, feedsLock(events), storingEvents(arrivals, jobEvents, options)],
+    statements: [
+      feedLockTimeout,
+      feedsLock(events),
+      storing,
+      creatingDeliveries(undelivered, freeCapacity, deliveries),
+    ],
     read(results) {
-      const rows = (results.at(-1)?.rows ?? []) as (CreatedRow & FirstRow)[];
-      const { deferred, parked, behind } = rows[0] ?? {};
-      const created = toNewDeliveries(rows, jobEvents, leasedAtMs);
-      return { ...created, deferred: deferred ?? [], parked: parked ?? [], behind: behind ?? [] };
+      const [stored] = (results.at(-2)?.rows ?? []) as StoredRow[];
+      const created = toNewDeliveries((results.at(-1)?.rows ?? []) as CreatedRow[], jobEvents, leasedAtMs);
+      return { ...created, parked: stored?.parked ?? [], behind: stored?.behind ?? [] };
     },
   };
 }
 
-/** The further columns of the first row; null in all others. */
-interface FirstRow {
-  readonly deferred: string[] | null;
+/** The result of storing events. */
+interface StoredRow {
   readonly parked: Tenant[] | null;
   readonly behind: number[] | null;
 }
 
-function storingEvents(
-  arrivals: readonly Arrival[],
-  jobEvents: ReadonlyMap<string, JobEvent>,
-  { freeCapacity, defer, areParked = false, handled = { topic: '', ranges: [] } }: FanOutOptions,
-): Statement {
-  const events = arrivals.map(({ event }) => event);
-  const ids = [...jobEvents.keys()].sort();
-  const hasPositions = handled.ranges.length > 0;
-  return {
-    name: hasPositions ? 'fan-out-with-positions' : 'fan-out',
-    text: `
-      with tenants as materialized (
-        select workspace_id, environment, size.webhooks,
-               $20::boolean or size.webhooks > $21
-                 or exists (select from webhooks.deferred_events as d
-                             where d.workspace_id = t.workspace_id and d.environment = t.environment) as is_deferred,
-               not $27::boolean
-                 and exists (select from webhooks.dead_letters as l
-                              where l.parked and l.workspace_id = t.workspace_id
-                                and l.environment = t.environment) as is_parked
-          from (select distinct * from unnest($8::text[], $9::text[]) as t (workspace_id, environment)) as t
-         cross join lateral (
-               select count(*) as webhooks from (
-                 select from webhooks.webhooks as w
-                  where w.workspace_id = t.workspace_id and w.environment = t.environment limit $21 + 1) as few
-               ) as size
-      ), ${hasPositions ? `${positionCtes(28, 'not exists (select from tenants where is_parked)')}, ` : ''}incoming as (
-        select e.*, f.last_position + row_number() over (partition by e.workspace_id, e.environment order by e.ordinal)
-                      as position, tenants.webhooks, tenants.is_deferred
-          from unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[],
-                      $15::text[], $16::bytea[], $17::timestamptz[], $18::integer[], $19::bigint[],
-                      $25::text[], $26::text[]) with ordinality
-            as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
-                  bus_partition, bus_offset, actor, tracestate, ordinal)
-          join webhooks.feeds as f using (workspace_id, environment)
-          join tenants using (workspace_id, environment)
-          left join ${firstEventFrom('e', 'workspace_id, environment, id', '$22', '$23')} as known on true
-         where not tenants.is_parked
-           and (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
-           ${hasPositions ? 'and e.bus_partition not in (select bus_partition from behind)' : ''}
-      ), counted as (
-        update webhooks.feeds as f set last_position = last.position
-          from (select workspace_id, environment, max(position) as position from incoming group by 1, 2) as last
-         where f.workspace_id = last.workspace_id and f.environment = last.environment
-      ), stored as (
-        insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
-                                     traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
-                                     stored_at)
-        select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
-               created_at, bus_partition, bus_offset, actor, tracestate, now()
-          from incoming
-      ), loads as (
-        -- For each event, the most deliveries that it and the earlier events of its tenant may have.
-        select workspace_id, environment, id, type, resource_id, sequence, request_id, ordinal, position, webhooks,
-               sum(webhooks) over (partition by workspace_id, environment order by ordinal) as load
-          from incoming where not is_deferred
-      ), weighed as (
-        -- Ordered by load, the events of a tenant stay in order, and the tenants share the limit.
-        select *, webhooks > 0 and sum(webhooks) over (order by load, ordinal) > $24 as exceeds from loads
-      ), immediate as (
-        select * from weighed where not exceeds
-      ), deferred as (
-        select workspace_id, environment, position, id from weighed where exceeds
-         union all
-        select workspace_id, environment, position, id from incoming where is_deferred
-      ), deferring as (
-        insert into webhooks.deferred_events (workspace_id, environment, position, event_id)
-        select * from deferred
-      ), ${deliveryCtes('immediate', 'true', {
-        deferred: "(select coalesce(array_agg(id), '{}') from deferred)",
-        parked: `(select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
-                    from tenants where is_parked)`,
-        behind: hasPositions ? '(select array_agg(bus_partition) from behind)' : 'null::integer[]',
-      })}`,
-    values: [
-      ...deliveryCteValues(freeCapacity),
-      events.map(({ workspaceId }) => workspaceId),
-      events.map(({ environment }) => fromEnvironmentMessage(environment)),
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ resourceId }) => resourceId),
-      events.map(({ sequence }) => sequence),
-      events.map(({ requestId }) => requestId),
-      events.map(({ traceparent }) => traceparent),
-      events.map(({ id }) => jobEvents.get(id)?.body),
-      events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
-      arrivals.map(({ record }) => record.partition),
-      arrivals.map(({ record }) => record.offset),
-      defer,
-      webhooksPerStatement,
-      ids[0],
-      ids.at(-1),
-      deliveriesPerStatement,
-      events.map(({ actor }) => actor),
-      events.map(({ tracestate }) => tracestate || null),
-      areParked,
-      ...(hasPositions ? positionValues(handled) : []),
-    ],
-  };
-}
+const storeEvents = statementWith(
+  'fan-out',
+  `
+    with parked as materialized (
+      select workspace_id, environment
+        from (select distinct * from unnest($workspaceIds::text[], $environments::text[])
+                as t (workspace_id, environment)) as t
+       where not $areParked::boolean
+         and exists (select from webhooks.dead_letters as l
+                      where l.parked and l.workspace_id = t.workspace_id and l.environment = t.environment)
+    ), ${positionCtes('not exists (select from parked)')}, arrived as materialized (
+      select e.*, (known.workspace_id, known.environment, known.id) is distinct from (e.workspace_id, e.environment, e.id)
+                    and (e.workspace_id, e.environment) not in (select workspace_id, environment from parked)
+                    and e.bus_partition not in (select bus_partition from behind) as is_new
+        from unnest($workspaceIds::text[], $environments::text[], $ids::text[], $types::text[], $resourceIds::text[],
+                    $sequences::bigint[], $requestIds::text[], $traceparents::text[], $bodies::bytea[],
+                    $createdAt::timestamptz[], $busPartitions::integer[], $busOffsets::bigint[], $actors::text[],
+                    $tracestates::text[]) with ordinality
+          as e (workspace_id, environment, id, type, resource_id, sequence, request_id, traceparent, body, created_at,
+                bus_partition, bus_offset, actor, tracestate, ordinal)
+        left join ${firstEventFrom('e', 'workspace_id, environment, id', '$firstId', '$lastId')} as known on true
+    ), incoming as materialized (
+      select e.*, case when is_new then f.last_position + count(*) filter (where is_new) over (
+                         partition by workspace_id, environment order by ordinal rows unbounded preceding)
+                  end as position
+        from arrived as e join webhooks.feeds as f using (workspace_id, environment)
+    ), counted as (
+      update webhooks.feeds as f set last_position = last.position
+        from (select workspace_id, environment, max(position) as position from incoming where is_new group by 1, 2) as last
+       where f.workspace_id = last.workspace_id and f.environment = last.environment
+    ), stored as (
+      insert into webhooks.events (workspace_id, environment, id, position, type, resource_id, sequence, request_id,
+                                   traceparent, body, created_at, bus_partition, bus_offset, actor, tracestate,
+                                   stored_at)
+      select workspace_id, environment, id, position, type, resource_id, sequence, request_id, traceparent, body,
+             created_at, bus_partition, bus_offset, actor, tracestate, now()
+        from incoming where is_new
+    )
+    select (select jsonb_agg(jsonb_build_object('workspaceId', workspace_id, 'environment', environment))
+              from parked) as parked,
+           (select array_agg(bus_partition) from behind) as behind,
+           set_config('${positionsSetting}', array(select position from incoming order by ordinal)::text, true)`,
+);
 
 /**
  * Locks the feeds of the event tenants until the commit, so that positions become visible in order and without gaps.

@@ -100,7 +100,7 @@ async function storeSome(
           stored.map(({ event }) => idTime(event.id)),
           nowMs,
         );
-        const options = { freeCapacity: parts.engine.freeCapacity(), defer: true, areParked: true };
+        const options = { freeCapacity: parts.engine.freeCapacity(), deliveries: 0, areParked: true };
         for (const statement of fanOutStatements(stored, options).statements) await tx.query(statement);
         await deleteLetters(
           tx,

@@ -1,5 +1,5 @@
 import type { BatchRange, PositionMove, StoredPosition } from '@rms/bus';
-import type { Queryable } from '@rms/postgres/db';
+import { type Queryable, statementWith } from '@rms/postgres/db';
 
 /** A partition range with the records that a transaction handles. */
 export interface HandledRange {
@@ -17,23 +17,21 @@ export interface HandledRanges {
 /**
  * Returns CTEs that advance a topic's positions: `ranges`, `behind` (the partitions with a position before their
  * range, or missing; it does not advance, and the records must not be stored) and `advanced`. Positions never decrease
- * here, and are locked in the partitions' order. The parameters from `first` on come from
- * {@link positionValues}.
+ * here, and are locked in the partitions' order. {@link positionValues} returns the values of their parameters.
  * @param condition whether positions may advance
  */
-export function positionCtes(first: number, condition = 'true'): string {
-  const $ = (index: number) => `$${first + index}`;
+export function positionCtes(condition = 'true'): string {
   return `ranges as materialized (
-        select * from unnest(${$(1)}::integer[], ${$(2)}::bigint[], ${$(3)}::bigint[], ${$(4)}::text[], ${$(5)}::boolean[])
+        select * from unnest($partitions::integer[], $from::bigint[], $next::bigint[], $last::text[], $advances::boolean[])
             as r (bus_partition, from_offset, next_offset, last_record, advances)
       ), behind as materialized (
         select r.bus_partition
           from ranges as r
-          left join webhooks.positions as p on p.topic = ${$(0)}::text and p.bus_partition = r.bus_partition
+          left join webhooks.positions as p on p.topic = $topic::text and p.bus_partition = r.bus_partition
          where p.next_offset is null or p.next_offset < r.from_offset
       ), advanced as (
         insert into webhooks.positions as p (topic, bus_partition, next_offset, last_record, stored_at)
-        select ${$(0)}::text, bus_partition, next_offset, last_record, now()
+        select $topic::text, bus_partition, next_offset, last_record, now()
           from ranges
          where advances and bus_partition not in (select bus_partition from behind) and ${condition} order by bus_partition
             on conflict (topic, bus_partition) do update
@@ -45,16 +43,21 @@ export function positionCtes(first: number, condition = 'true'): string {
 }
 
 /** The values of {@link positionCtes}. */
-export function positionValues({ topic, ranges }: HandledRanges): unknown[] {
-  return [
+export function positionValues({ topic, ranges }: HandledRanges) {
+  return {
     topic,
-    ranges.map(({ range }) => range.partition),
-    ranges.map(({ range }) => range.from),
-    ranges.map(({ range }) => range.next),
-    ranges.map(({ range }) => range.last),
-    ranges.map(({ advances }) => advances),
-  ];
+    partitions: ranges.map(({ range }) => range.partition),
+    from: ranges.map(({ range }) => range.from),
+    next: ranges.map(({ range }) => range.next),
+    last: ranges.map(({ range }) => range.last),
+    advances: ranges.map(({ advances }) => advances),
+  };
 }
+
+const advance = statementWith<ReturnType<typeof positionValues>>(
+  'positions-advance',
+  `with ${positionCtes()} select bus_partition from behind`,
+);
 
 /** Advances positions without storing events. Returns the partitions with a position before their range. */
 export async function advancePositions(
@@ -62,11 +65,9 @@ export async function advancePositions(
   topic: string,
   ranges: readonly BatchRange[],
 ): Promise<readonly number[]> {
-  const { rows } = await db.query<{ bus_partition: number }>({
-    name: 'positions-advance',
-    text: `with ${positionCtes(1)} select bus_partition from behind`,
-    values: positionValues({ topic, ranges: ranges.map((range) => ({ range, advances: true })) }),
-  });
+  const { rows } = await db.query<{ bus_partition: number }>(
+    advance(positionValues({ topic, ranges: ranges.map((range) => ({ range, advances: true })) })),
+  );
   return rows.map(({ bus_partition: partition }) => partition);
 }
 
@@ -92,6 +93,31 @@ export async function readPositions(db: Queryable, topic: string, partitions: re
   return { epoch: rows[0]?.epoch ?? 0, positions: new Map(positions) };
 }
 
+const move = statementWith(
+  'positions-move',
+  `
+    with moved as (
+      insert into webhooks.positions as p (topic, bus_partition, next_offset, stored_at)
+      select $topic::text, $partition::integer, $next::bigint, now()
+       where $was::bigint is null
+          or exists (select from webhooks.positions where topic = $topic and bus_partition = $partition and next_offset = $was)
+          on conflict (topic, bus_partition) do update
+         set next_offset = excluded.next_offset, stored_at = now(),
+             last_record = case when p.next_offset = excluded.next_offset then p.last_record end
+       where p.next_offset = $was
+      returning next_offset
+    ), lost as (
+      insert into webhooks.losses (topic, bus_partition, from_offset, to_offset, records, reason, found_at)
+      select $topic, $partition, $lostFrom::bigint, $lostTo::bigint, $lostTo::bigint - $lostFrom::bigint, $reason, now() from moved where $reason::text is not null
+    ), begun as (
+      update webhooks.feed_epoch set epoch = $endedEpoch::integer + 1, began_at = now(), first_workspace = webhooks.first_id('ws', now())
+       where single and epoch <= $endedEpoch and exists (select from moved)
+      returning epoch
+    )
+    select coalesce((select epoch from begun), e.epoch) as epoch
+      from webhooks.feed_epoch as e where e.single and exists (select from moved)`,
+);
+
 /**
  * Sets a position unless it has changed, stores a loss, and begins the epoch after `endedEpoch` unless it has begun.
  * Returns the epoch; undefined if the position has changed.
@@ -101,31 +127,18 @@ export async function movePosition(
   topic: string,
   { partition, was, next, loss, endedEpoch }: PositionMove,
 ): Promise<number | undefined> {
-  const [from, to] = loss?.range ?? [];
-  const { rows } = await db.query<{ epoch: number }>({
-    name: 'positions-move',
-    text: `
-      with moved as (
-        insert into webhooks.positions as p (topic, bus_partition, next_offset, stored_at)
-        select $1::text, $2::integer, $4::bigint, now()
-         where $3::bigint is null
-            or exists (select from webhooks.positions where topic = $1 and bus_partition = $2 and next_offset = $3)
-            on conflict (topic, bus_partition) do update
-           set next_offset = excluded.next_offset, stored_at = now(),
-               last_record = case when p.next_offset = excluded.next_offset then p.last_record end
-         where p.next_offset = $3
-        returning next_offset
-      ), lost as (
-        insert into webhooks.losses (topic, bus_partition, from_offset, to_offset, records, reason, found_at)
-        select $1, $2, $6::bigint, $7::bigint, $7::bigint - $6::bigint, $5, now() from moved where $5::text is not null
-      ), begun as (
-        update webhooks.feed_epoch set epoch = $8::integer + 1, began_at = now(), first_workspace = webhooks.first_id('ws', now())
-         where single and epoch <= $8 and exists (select from moved)
-        returning epoch
-      )
-      select coalesce((select epoch from begun), e.epoch) as epoch
-        from webhooks.feed_epoch as e where e.single and exists (select from moved)`,
-    values: [topic, partition, was, next, loss?.reason, from, to, endedEpoch],
-  });
+  const [lostFrom, lostTo] = loss?.range ?? [];
+  const { rows } = await db.query<{ epoch: number }>(
+    move({
+      topic,
+      partition,
+      was: was ?? null,
+      next,
+      reason: loss?.reason ?? null,
+      lostFrom: lostFrom ?? null,
+      lostTo: lostTo ?? null,
+      endedEpoch: endedEpoch ?? null,
+    }),
+  );
   return rows[0]?.epoch;
 }

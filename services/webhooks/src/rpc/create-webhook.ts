@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { idTime, newId } from '@rms/base/ids';
 import { makeSecret } from '@rms/base/signature';
@@ -12,9 +13,10 @@ import {
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
+import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
 import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
-import { checkDescription, checkEvents, type Webhook } from '../webhook/webhook.ts';
+import { checkDescription, checkEvents, checkTimeout, timeoutLimits, type Webhook } from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
 import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
@@ -57,6 +59,7 @@ async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest):
     ...checkRetryPolicy(retryPolicyOf(request)),
     ...checkRateLimit(rateLimitOf(request)),
     ...checkDescription(request.description),
+    ...checkTimeout(timeoutOf(request)),
   ];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return url;
@@ -81,11 +84,23 @@ function rateLimitOf({ rateLimit }: CreateWebhookRequest): RateLimit {
   return rateLimit ? fromRateLimitMessage(rateLimit, defaultRateLimit) : defaultRateLimit;
 }
 
+function timeoutOf({ timeout }: CreateWebhookRequest): number {
+  return timeout ? durationMs(timeout) : timeoutLimits.defaultMs;
+}
+
 /**
- * Returns the content that a repetition must also have. For requests without a rate limit, it equals the content that
+ * Returns the content that a repetition must also have. For requests without newer settings, it equals the content that
  * earlier releases stored.
  */
 function contentOf(url: string, request: CreateWebhookRequest): unknown {
+  const { headers, secretHeaders, timeout, signatureAlias } = request;
+  const content = contentBefore(url, request);
+  if (Object.keys(headers).length + secretHeaders.length === 0 && !timeout && signatureAlias === '') return content;
+  return [content, Object.entries(headers).sort(), [...secretHeaders].sort(), timeoutOf(request), signatureAlias];
+}
+
+/** Returns the content without the settings that have been added since. */
+function contentBefore(url: string, request: CreateWebhookRequest): unknown[] {
   const { events, retryPolicy, rateLimit, ordered, description } = request;
   const required = [url, [...events].sort()];
   const more = [retryPolicyOf(request), ordered, description];
@@ -114,6 +129,8 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     description: request.description,
     retryPolicy: retryPolicyOf(request),
     rateLimit: rateLimitOf(request),
+    ...changeHeaders(box, { ...tenant, webhookId: id }, noHeaders, request),
+    timeoutMs: timeoutOf(request),
     createdAt,
     updatedAt: createdAt,
   };
@@ -137,7 +154,7 @@ async function countForCreate(tx: Queryable, workspaceId: string, most: number):
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }

@@ -61,7 +61,7 @@ export function testWebhook(parts: HandlerParts): Handlers<typeof WebhooksServic
         const body = JSON.stringify(sampleEvent(eventType, { ...ids, at: createdAt }));
         const outgoing = {
           workspaceId,
-          url,
+          endpoint: webhook,
           eventId: ids.eventId,
           requestId,
           traceparent: '',

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { checkVersion, RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
@@ -15,9 +16,17 @@ import { resetEndpoint } from '../engine/lease/schedule-queries.ts';
 import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
+import { changeHeaders } from '../webhook/custom-headers.ts';
 import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
-import { changeTime, checkDescription, checkEvents, versionOf, type Webhook } from '../webhook/webhook.ts';
+import {
+  changeTime,
+  checkDescription,
+  checkEvents,
+  checkTimeout,
+  versionOf,
+  type Webhook,
+} from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
 import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
@@ -71,7 +80,8 @@ function change(
     ? fromRetryPolicyMessage(request.retryPolicy, webhook.retryPolicy)
     : webhook.retryPolicy;
   const rateLimit = request.rateLimit ? fromRateLimitMessage(request.rateLimit, webhook.rateLimit) : webhook.rateLimit;
-  const details = [...checkRetryPolicy(retryPolicy), ...checkRateLimit(rateLimit)];
+  const timeoutMs = request.timeout ? durationMs(request.timeout) : webhook.timeoutMs;
+  const details = [...checkRetryPolicy(retryPolicy), ...checkRateLimit(rateLimit), ...checkTimeout(timeoutMs)];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   const status =
     request.status === undefined ? webhook.status : request.status === WebhookStatus.ACTIVE ? 'active' : 'disabled';
@@ -85,6 +95,12 @@ function change(
     rateLimit,
     ordered: request.ordered ?? webhook.ordered,
     description: request.description ?? webhook.description,
+    ...changeHeaders(parts.box, { ...webhook, webhookId: webhook.id }, webhook, {
+      headers: request.headers?.values,
+      secretHeaders: request.secretHeaders?.names,
+      signatureAlias: request.signatureAlias,
+    }),
+    timeoutMs,
     ...clientCertificateOf(parts, webhook, request.clientCertificate),
     updatedAt: changeTime(webhook),
   };

@@ -16,6 +16,11 @@ export function clientKeyContext({ workspaceId, environment, webhookId }: Webhoo
   return { purpose: 'webhook client key', workspaceId, environment, id: webhookId };
 }
 
+/** Returns the context for the values of secret headers. */
+export function secretHeadersContext({ workspaceId, environment, webhookId }: WebhookRef): SealContext {
+  return { purpose: 'webhook headers', workspaceId, environment, id: webhookId };
+}
+
 /** Returns the context for a response stored for an Idempotency-Key. */
 export function responseContext({ workspaceId, environment, key }: Tenant & { readonly key: string }): SealContext {
   return { purpose: 'idempotent response', workspaceId, environment, id: key };

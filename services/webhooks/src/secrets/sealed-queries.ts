@@ -1,7 +1,7 @@
 import type { SealContext } from '@rms/base/secrets';
 import type { Environment, Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
-import { clientKeyContext, responseContext, secretContext } from './contexts.ts';
+import { clientKeyContext, responseContext, secretContext, secretHeadersContext } from './contexts.ts';
 
 /** A column with encrypted values. */
 export interface SealedStore {
@@ -15,6 +15,7 @@ export interface SealedStore {
 
 const ofSecret = ({ id, ...tenant }: SealedRef) => secretContext({ ...tenant, webhookId: id });
 const ofClientKey = ({ id, ...tenant }: SealedRef) => clientKeyContext({ ...tenant, webhookId: id });
+const ofHeaders = ({ id, ...tenant }: SealedRef) => secretHeadersContext({ ...tenant, webhookId: id });
 const ofResponse = ({ id, ...tenant }: SealedRef) => responseContext({ ...tenant, key: id });
 
 export const sealedStores: readonly SealedStore[] = [
@@ -32,6 +33,13 @@ export const sealedStores: readonly SealedStore[] = [
     sealedColumn: 'client_key_sealed',
     live: 'client_key_sealed is not null',
     context: ofClientKey,
+  },
+  {
+    name: 'webhooks',
+    idColumn: 'id',
+    sealedColumn: 'secret_headers_sealed',
+    live: 'secret_headers_sealed is not null',
+    context: ofHeaders,
   },
   {
     name: 'idempotency_keys',

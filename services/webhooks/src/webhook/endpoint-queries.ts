@@ -1,6 +1,6 @@
 import type { Webhook } from './webhook.ts';
 
-/** The URL, credentials, retry policy and concurrency limit for a webhook's deliveries. */
+/** The settings of a webhook that its deliveries need. */
 export type Endpoint = Pick<
   Webhook,
   | 'url'
@@ -11,6 +11,10 @@ export type Endpoint = Pick<
   | 'clientCertificate'
   | 'clientKeySealed'
   | 'retryPolicy'
+  | 'headers'
+  | 'secretHeadersSealed'
+  | 'timeoutMs'
+  | 'signatureAlias'
 > & {
   /** Maximum number of concurrent attempts, for all instances together. */
   readonly maxConcurrency: number;
@@ -30,6 +34,10 @@ export interface EndpointRow {
   max_delay_ms: string;
   retry_delays_ms: string[] | null;
   max_concurrency: number;
+  headers: Record<string, string>;
+  secret_headers_sealed: Buffer | null;
+  timeout_ms: number;
+  signature_alias: string | null;
 }
 
 /**
@@ -40,10 +48,32 @@ export const previousSecretColumns = ['previous_secret_sealed', 'previous_secret
   .map((column) => `case when w.previous_secret_until > now() then w.${column} end as ${column}`)
   .join(', ');
 
+/** The columns that form an endpoint, except those of the previous secret. */
+const plainColumns = [
+  'url',
+  'secret_sealed',
+  'secret_version',
+  'client_certificate',
+  'client_key_sealed',
+  'max_retries',
+  'initial_delay_ms',
+  'max_delay_ms',
+  'retry_delays_ms',
+  'max_concurrency',
+  'headers',
+  'secret_headers_sealed',
+  'timeout_ms',
+  'signature_alias',
+];
+
 /** The endpoint columns of a webhook with the alias `w`. */
-export const endpointColumns = `w.url, w.secret_sealed, w.secret_version, ${previousSecretColumns},
-             w.client_certificate, w.client_key_sealed, w.max_retries, w.initial_delay_ms, w.max_delay_ms,
-             w.retry_delays_ms, w.max_concurrency`;
+export const endpointColumns = [...plainColumns.map((column) => `w.${column}`), previousSecretColumns].join(', ');
+
+/** Returns the endpoint columns of a CTE that has selected {@link endpointColumns}. */
+export function selectedEndpointColumns(alias: string): string {
+  const names = [...plainColumns, 'previous_secret_sealed', 'previous_secret_until'];
+  return names.map((column) => `${alias}.${column}`).join(', ');
+}
 
 export function toEndpoint(row: EndpointRow): Endpoint {
   return {
@@ -61,5 +91,9 @@ export function toEndpoint(row: EndpointRow): Endpoint {
       delaysMs: row.retry_delays_ms?.map(Number),
     },
     maxConcurrency: row.max_concurrency,
+    headers: row.headers,
+    secretHeadersSealed: row.secret_headers_sealed ?? undefined,
+    timeoutMs: row.timeout_ms,
+    signatureAlias: row.signature_alias ?? undefined,
   };
 }

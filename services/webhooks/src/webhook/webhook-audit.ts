@@ -35,6 +35,11 @@ const fields: AuditedFields<Webhook> = {
     max_concurrency: maxConcurrency,
     requests_per_second: requestsPerSecond,
   }),
+  headers: 'shown',
+  secretHeaders: 'shown',
+  secretHeadersSealed: { secret: 'secret_header_values' },
+  timeoutMs: 'shown',
+  signatureAlias: 'shown',
   createdAt: 'omitted',
   updatedAt: 'omitted',
 };

@@ -13,6 +13,7 @@ export interface WebhookRow extends EndpointRow {
   ordered: boolean;
   description: string;
   requests_per_second: number | null;
+  secret_headers: string[];
   created_at: Date;
   updated_at: Date;
 }
@@ -20,7 +21,7 @@ export interface WebhookRow extends EndpointRow {
 export const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
-  requests_per_second`;
+  requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias`;
 
 /** Columns for reading a webhook with the alias `w`. They omit an expired previous secret. */
 export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
@@ -43,7 +44,8 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             previous_secret_sealed = $10, previous_secret_until = $11, client_certificate = $12,
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
-            max_concurrency = $22, requests_per_second = $23,
+            max_concurrency = $22, requests_per_second = $23, headers = $24, secret_headers = $25,
+            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28,
             failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
@@ -90,6 +92,11 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.description,
     webhook.rateLimit.maxConcurrency,
     webhook.rateLimit.requestsPerSecond,
+    JSON.stringify(webhook.headers),
+    webhook.secretHeaders,
+    webhook.secretHeadersSealed,
+    webhook.timeoutMs,
+    webhook.signatureAlias,
   ];
 }
 
@@ -105,6 +112,7 @@ export function toWebhook(row: WebhookRow): Webhook {
     disableReason: row.disable_reason ?? undefined,
     ordered: row.ordered,
     description: row.description,
+    secretHeaders: row.secret_headers,
     rateLimit: { maxConcurrency, requestsPerSecond: row.requests_per_second ?? undefined },
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -28,6 +28,15 @@ export interface Webhook extends Tenant {
   /** At most 500 characters; empty: none. */
   readonly description: string;
   readonly retryPolicy: RetryPolicy;
+  /** Custom headers of every request, without the secret ones. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Names of the headers with secret values. */
+  readonly secretHeaders: readonly string[];
+  readonly secretHeadersSealed: Buffer | undefined;
+  /** Another header with the value of X-Service-Signature. */
+  readonly signatureAlias: string | undefined;
+  /** Within this time, the complete response must arrive. */
+  readonly timeoutMs: number;
   readonly rateLimit: RateLimit;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -41,6 +50,14 @@ export function versionOf({ updatedAt }: Webhook): number {
 /** Returns a change's time: now, but later than the previous change even if the clocks of two instances differ. */
 export function changeTime({ updatedAt }: Webhook, nowMs = Date.now()): Date {
   return new Date(Math.max(nowMs, updatedAt.getTime() + 1));
+}
+
+export const timeoutLimits = { leastMs: 1_000, mostMs: 30_000, defaultMs: 10_000 } as const;
+
+/** Validates a timeout. */
+export function checkTimeout(timeoutMs: number): FieldViolation[] {
+  const { leastMs, mostMs } = timeoutLimits;
+  return timeoutMs >= leastMs && timeoutMs <= mostMs ? [] : [{ field: 'timeout', message: 'must be 1 to 30 seconds' }];
 }
 
 const descriptionLimit = 500;

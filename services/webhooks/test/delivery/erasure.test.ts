@@ -64,7 +64,7 @@ describe('the erasure of deleted resources', () => {
     const tenant = newTenant();
     await steps.subscribe(tenant);
     const arrivals = eventsOf(tenant, 2).map(arrivalOf);
-    await fanOut(database.pool, arrivals, { freeCapacity: { ...unknown, total: 0 }, defer: true });
+    await fanOut(database.pool, arrivals, { freeCapacity: { ...unknown, total: 0 }, deliveries: 0 });
     const erase = createErasure(database.pool, log);
     await erase(running);
     expect(await withBody(tenant)).toBe(3);

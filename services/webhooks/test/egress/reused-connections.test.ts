@@ -8,8 +8,9 @@ import type { OriginPools } from '@rms/net/guarded-http';
 import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { makeCertificates, suiteFolder } from '@rms/testkit';
 import { send } from '../../src/engine/attempt/send.ts';
+import { endpointAt } from '../attempt-at.ts';
 
-const secrets = { current: toSigningSecret(makeSecret()), previous: undefined };
+const secrets = { current: toSigningSecret(makeSecret()), previous: undefined, headers: {} };
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
 /** A connection's responses to its first, second, … request. */
@@ -62,7 +63,7 @@ describe('a request over a connection that the receiver closes at this moment', 
       const url = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}/`;
       const body = Buffer.from('{}');
       const result = await send(agent, secrets, {
-        url,
+        endpoint: endpointAt(url),
         eventId,
         requestId: 'req_1',
         traceparent: '',

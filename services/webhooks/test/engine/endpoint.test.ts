@@ -58,8 +58,8 @@ describe('the circuit of an endpoint', () => {
   test('opens at the first failure of an endpoint that had failed before, until an attempt succeeds', () => {
     const endpoint = new Endpoint(limits);
     endpoint.refresh({ pauseMs: 0, concurrency: 1 });
-    expect(attempt(endpoint, failing)).toEqual({ pauseMs: 5_000, concurrency: 1, pauses: true });
-    expect(attempt(endpoint, failing)).toMatchObject({ pauseMs: 10_000 });
+    expect(attempt(endpoint, failing)).toEqual({ pauseMs: 500, concurrency: 1, pauses: true });
+    expect(attempt(endpoint, failing)).toMatchObject({ pauseMs: 1_000 });
     attempt(endpoint, arrived);
     expect(attempt(endpoint, failing, 9)?.pauses).not.toBe(true);
     expect(attempt(endpoint, failing)).toMatchObject({ pauseMs: 500, pauses: true });
@@ -99,11 +99,10 @@ describe('the concurrency limit of an endpoint', () => {
     expect([endpoint.free, endpoint.isNotable]).toEqual([32, false]);
   });
 
-  test('is shared when it reaches 1 and when the endpoint has recovered', () => {
+  test('is shared as 1 from the first slow or failed attempt until the endpoint has recovered', () => {
     const endpoint = new Endpoint(limits, 4);
-    expect(attempt(endpoint, slow)).toBeUndefined();
     expect(attempt(endpoint, slow)).toEqual({ pauseMs: 0, concurrency: 1, pauses: false });
-    expect(attempt(endpoint, slow)).toBeUndefined();
+    expect(attempt(endpoint, slow, 2)).toBeUndefined();
     expect(attempt(endpoint, arrived, 2)).toBeUndefined();
     expect(attempt(endpoint, arrived)).toEqual({ pauseMs: 0, concurrency: undefined, pauses: false });
   });

@@ -182,16 +182,6 @@ describe('the schedule of webhooks', () => {
     });
   });
 
-  test('an endpoint that this instance does not know gets one attempt if its first delivery is a retry', async () => {
-    const { tenant, id } = await subscribed();
-    await makeDue(tenant, 3);
-    await database.pool.query('update webhooks.deliveries set tries = 1 where webhook_id = $1', [id]);
-    const { jobs, results } = await steps.lease({ isKnown: false });
-    expect(jobs).toHaveLength(1);
-    expect(results).toMatchObject([{ hasMore: true, state: { pauseMs: 0, concurrency: 1 } }]);
-    expect((await steps.lease()).jobs).toHaveLength(2);
-  });
-
   test('the stored concurrency limit applies only to an endpoint that this instance does not know', async () => {
     const { tenant, id } = await subscribed();
     await makeDue(tenant, 4);

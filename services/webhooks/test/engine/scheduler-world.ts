@@ -2,6 +2,7 @@ import { jittered } from '../../src/engine/schedule/endpoint.ts';
 import type { Attempt, EndpointRef } from '../../src/engine/schedule/entries.ts';
 import { limits as allLimits } from '../../src/engine/schedule/limits.ts';
 import { type Next, type Refill, type Refilled, Scheduler } from '../../src/engine/schedule/scheduler.ts';
+import { NaiveScheduler } from './naive-scheduler.ts';
 
 /** Low limits, so that short histories reach them. */
 export const limits = {
@@ -45,10 +46,14 @@ interface Started extends Attempt {
   startedAtMs: number;
 }
 
+/** The implementations that keep the limits in every history. */
+export const schedulers = { scheduler: Scheduler, 'naive reference': NaiveScheduler };
+
 /** An instance and the tables, with their own clock. */
 export class World {
   nowMs = 0;
-  scheduler = new Scheduler<Started>(limits);
+  readonly #kind: keyof typeof schedulers;
+  scheduler: Scheduler<Started> | NaiveScheduler<Started>;
   readonly stored = new Map<string, Stored>(
     refs.map(({ webhookId }) => [webhookId, { rows: [], nextDueAtMs: undefined, pauseMs: 0, concurrency: undefined }]),
   );
@@ -56,6 +61,11 @@ export class World {
   #created = 0;
   #refills: Refill[] = [];
   readonly #fresh: { ref: EndpointRef; row: Row }[] = [];
+
+  constructor(kind: keyof typeof schedulers = 'scheduler') {
+    this.#kind = kind;
+    this.scheduler = new schedulers[kind]<Started>(limits);
+  }
 
   /** Stores deliveries that fan-out did not lease. */
   publish(ref: EndpointRef, count: number): void {
@@ -166,7 +176,7 @@ export class World {
 
   /** Kills the instance. Its deliveries are due again when their leases expire. */
   restart(): void {
-    this.scheduler = new Scheduler<Started>(limits);
+    this.scheduler = new schedulers[this.#kind]<Started>(limits);
     this.#refills = [];
     this.#fresh.length = 0;
     this.inFlight = [];

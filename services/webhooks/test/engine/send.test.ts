@@ -15,9 +15,10 @@ import {
 } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
 import { send } from '../../src/engine/attempt/send.ts';
+import { endpointAt } from '../attempt-at.ts';
 
 const secret = makeSecret();
-const secrets = { current: toSigningSecret(secret), previous: undefined };
+const secrets = { current: toSigningSecret(secret), previous: undefined, headers: {} };
 const timedOut = /^timeout: no complete response within 10 s \(response: \d+\.\d s\)$/;
 const body = Buffer.from('{"name":"Grüße, 世界 🌍","n":1.0}');
 const names: Record<string, string[]> = { 'hooks.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] };
@@ -33,7 +34,14 @@ function agentWith(ca?: string) {
 }
 
 function outgoing(url: string) {
-  return { url, eventId: 'evt_1', requestId: 'req-12345678', traceparent: '', workspaceId: 'ws_1', body };
+  return {
+    endpoint: endpointAt(url),
+    eventId: 'evt_1',
+    requestId: 'req-12345678',
+    traceparent: '',
+    workspaceId: 'ws_1',
+    body,
+  };
 }
 
 describe('an attempt', () => {

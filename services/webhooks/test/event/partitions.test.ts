@@ -149,7 +149,7 @@ test('a day is kept while one of its events is deferred, also until its fan-out 
     await steps.subscribe(tenant);
     await pool.query(`select webhooks.make_partitions(${today} - 41, ${today} - 9)`);
     const event = { ...newEvent(tenant), id: newId('evt', noonOf(-40)) };
-    await fanOut(pool, [arrivalOf(event)], { freeCapacity: { ...unknown, total: 0 }, defer: true });
+    await fanOut(pool, [arrivalOf(event)], { freeCapacity: { ...unknown, total: 0 }, deliveries: 0 });
     await logPartitions.drop(pool, 30);
     expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
     const step = await fanOutDeferred(pool, { ...tenant, environment: 'live' }, () => ({ ...unknown, total: 1 }));

@@ -47,7 +47,7 @@ describe('the stored positions of the fan-out', () => {
       record: { partition, offset: String(from), headers: {}, key: '', value: Buffer.alloc(0) },
     }));
     const handled = { topic, ranges: ranges.map((one) => ({ range: one, advances })) };
-    return fanOut(pool, arrivals, { freeCapacity, defer: false, handled });
+    return fanOut(pool, arrivals, { freeCapacity, handled });
   };
   const positions = async () => {
     const { positions: stored } = await readPositions(pool, topic, [0, 1, 2]);

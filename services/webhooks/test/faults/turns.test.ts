@@ -41,6 +41,7 @@ const workers: readonly Worker[] = [
   new DeliveryEngine({
     pool,
     keyedPool: pool,
+    scheduled: queue,
     agents: unused,
     secrets: unused,
     health: unused,

@@ -1,5 +1,6 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
+import { timeoutLimits } from '../../webhook/webhook.ts';
 
 /** A delivery's key. */
 export interface DeliveryRef extends Tenant {
@@ -32,9 +33,13 @@ export interface DeliveryJob extends DeliveryRef {
 }
 
 /**
- * Duration of a lease: an attempt of 10 s, up to 7 s leased ahead, and 3 s to record the result. Afterwards another
- * instance may attempt the delivery.
+ * Duration of a lease, in addition to the timeout of its webhook: up to 7 s leased ahead, and 3 s to record the result.
+ * Afterwards another instance may attempt the delivery.
  */
-export const leaseMs = 20_000;
+export const leaseMarginMs = 10_000;
+/** Duration of a lease with the longest timeout. */
+export const longestLeaseMs = leaseMarginMs + timeoutLimits.mostMs;
+/** Time for the attempts in flight when an instance stops: shorter than the time until its process is ended. */
+export const stopWithinMs = 20_000;
 /** Maximum time from a lease to the start of its attempt. A later attempt could outlast the lease. */
 export const startWithinMs = 7_000;

@@ -2,14 +2,24 @@ import { FairCache } from '@rms/async';
 import type { SecretBox } from '@rms/base/secrets';
 import { type SigningSecret, type SigningSecrets, toSigningSecret } from '@rms/base/signature';
 import { secretContext, type WebhookRef } from '../../secrets/contexts.ts';
+import { type CustomHeaders, openHeaders } from '../../webhook/custom-headers.ts';
 import type { Endpoint } from '../../webhook/endpoint-queries.ts';
 
-type Sealed = Pick<Endpoint, 'secretSealed' | 'secretVersion' | 'previousSecretSealed' | 'previousSecretUntil'>;
+type Sealed = Pick<
+  Endpoint,
+  'secretSealed' | 'secretVersion' | 'previousSecretSealed' | 'previousSecretUntil' | 'secretHeadersSealed'
+>;
 
-/** Decrypts webhook secrets, once per rotation. */
+/** The secrets that a webhook's deliveries need. */
+export interface OpenedSecrets extends SigningSecrets {
+  /** Custom headers with secret values. */
+  readonly headers: CustomHeaders;
+}
+
+/** Decrypts webhook secrets: those that sign once per rotation, headers for each delivery. */
 export interface SecretCache {
-  /** Returns the secrets that sign a webhook's deliveries now. */
-  open(webhook: WebhookRef, sealed: Sealed): SigningSecrets;
+  /** Returns the secrets of a webhook's deliveries now. */
+  open(webhook: WebhookRef, sealed: Sealed): OpenedSecrets;
 }
 
 export function createSecretCache(box: SecretBox): SecretCache {
@@ -24,10 +34,11 @@ export function createSecretCache(box: SecretBox): SecretCache {
     return secret;
   };
   return {
-    open(webhook, { secretSealed, secretVersion, previousSecretSealed }) {
+    open(webhook, { secretSealed, secretVersion, previousSecretSealed, secretHeadersSealed }) {
       return {
         current: opened(webhook, secretVersion, secretSealed),
         previous: previousSecretSealed ? opened(webhook, secretVersion - 1, previousSecretSealed) : undefined,
+        headers: openHeaders(box, webhook, secretHeadersSealed),
       };
     },
   };

@@ -1,14 +1,13 @@
 import { FairCache } from '@rms/async';
 import { SecretBoxError } from '@rms/base/secrets';
-import type { SigningSecrets } from '@rms/base/signature';
 import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryJob } from './job.ts';
-import type { SecretCache } from './secret-cache.ts';
+import type { OpenedSecrets, SecretCache } from './secret-cache.ts';
 
 /** Provides the signing secrets of deliveries, and tracks the webhooks with secrets that cannot be decrypted. */
 export interface Signers {
   /** Returns undefined if no configured key decrypts the secret. Logs this once per minute per webhook. */
-  signerOf(job: DeliveryJob): SigningSecrets | undefined;
+  signerOf(job: DeliveryJob): OpenedSecrets | undefined;
   /** Returns the webhooks with secrets that could not be decrypted within the last minute. */
   unsignable(): string[];
 }

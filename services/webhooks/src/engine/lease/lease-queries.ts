@@ -1,7 +1,7 @@
 import type { Environment, Tenant } from '@rms/base/tenant';
-import { inOneRoundTrip, type Pool, type Queryable, type Statement } from '@rms/postgres/db';
+import { inOneRoundTrip, type Pool, type Queryable, type Statement, statementWith } from '@rms/postgres/db';
 import { type EndpointRow, endpointColumns, toEndpoint } from '../../webhook/endpoint-queries.ts';
-import { type DeliveryJob, leaseMs } from '../attempt/job.ts';
+import { type DeliveryJob, leaseMarginMs } from '../attempt/job.ts';
 import { limits } from '../schedule/limits.ts';
 import { type Part, partOf } from '../schedule/part.ts';
 import type { Refill, Refilled } from '../schedule/scheduler.ts';
@@ -99,123 +99,116 @@ const settings: Statement = {
          set local enable_sort = off`,
 };
 
+/** Locks webhooks, and stores the IDs of the locked ones in {@link lockedSetting}. */
+const lock = statementWith<{ webhookIds: string[] }>(
+  'endpoints-lock',
+  `
+    select set_config('${lockedSetting}', coalesce(string_agg(webhook_id, ','), ''), true),
+           array(select webhook_id from webhooks.endpoints where webhook_id = any($webhookIds::text[])) as existing
+      from (select webhook_id from webhooks.endpoints where webhook_id = any($webhookIds::text[])
+             order by webhook_id for no key update skip locked) as locked`,
+);
+
+/** See {@link leaseFor}. */
+const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isKnown: boolean[] } & Part>(
+  'deliveries-lease',
+  `
+    with endpoint as materialized (
+      select e.webhook_id, e.workspace_id, e.environment, e.pause_ms, e.not_before, e.concurrency,
+             w.id is not null as exists, e.next_due_at <= now() as is_due,
+             -- The deliveries that the circuit and the rate limit allow.
+             case when w.status is distinct from 'active' or e.next_due_at > now() then 0
+                  when e.pause_ms > 0 then least(1, rate.tokens)
+                  else least(wanted.deliveries, case when not wanted.is_known then e.concurrency end, rate.tokens,
+                             ${partOf('w.max_concurrency', '$rank', '$count')} * ${1 + limits.aheadPerAttempt}) end as deliveries,
+             rate.begin_at, make_interval(secs => 1 / w.requests_per_second) as rate_interval,
+             (w.timeout_ms + ${leaseMarginMs}) * interval '1 millisecond' as lease_time,
+             w.status is distinct from 'active' and exists (
+               select from webhooks.deliveries where webhook_id = e.webhook_id) as abandoned
+        from unnest($webhookIds::text[], $deliveries::integer[], $isKnown::boolean[])
+          as wanted (webhook_id, deliveries, is_known)
+        join webhooks.endpoints as e on e.webhook_id = wanted.webhook_id
+        left join webhooks.webhooks as w
+          on w.workspace_id = e.workspace_id and w.environment = e.environment and w.id = e.webhook_id
+       cross join lateral (select greatest(webhooks.pause_end(e.rate_at), now()) as begin_at) as begin
+       cross join lateral (
+             -- Attempts that may start now: up to rateToleranceMs before their time at the exact rate.
+             select begin.begin_at,
+                    case when w.requests_per_second is not null
+                         then greatest(0, floor((extract(epoch from now() - begin.begin_at) + ${limits.rateToleranceMs} / 1000.0)
+                                                * w.requests_per_second) + 1)::integer end as tokens) as rate
+       where e.webhook_id = any(string_to_array(current_setting('${lockedSetting}'), ','))
+    ), due as materialized (
+      select d.*, endpoint.lease_time
+        from endpoint
+       cross join lateral (
+             select workspace_id, environment, id, webhook_id from webhooks.deliveries
+              where webhook_id = endpoint.webhook_id and due_at <= now()
+              order by due_at limit endpoint.deliveries for update skip locked) as d
+    ), leased as (
+      update webhooks.deliveries as d
+         set due_at = now() + due.lease_time, lease = d.lease + 1, leased_until = now() + due.lease_time
+        from due
+       where ${isDelivery('due')}
+      returning d.workspace_id, d.environment, d.id, d.event_id, d.event_type, d.webhook_id, d.resource_id,
+                d.request_id, d.ordered, d.origin, d.tries, d.lease
+    ), next as materialized (
+      -- \`rest\` is the first delivery after the leased ones, which are the earliest. If another transaction has locked
+      -- one of the earliest, \`rest\` may be a leased delivery instead. Both are due already, and so is the webhook.
+      select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + endpoint.lease_time end) as due_at,
+             rate.rate_at,
+             case when endpoint.pause_ms > 0 and own.leased > 0 then now() + endpoint.lease_time
+                  when endpoint.pause_ms > 0 then webhooks.pause_end(endpoint.not_before)
+                  else rate.rate_at - interval '${limits.rateToleranceMs} milliseconds' end as not_before_then
+        from endpoint
+       cross join lateral (select count(*) as leased from due where due.webhook_id = endpoint.webhook_id) as own
+       cross join lateral (select endpoint.begin_at + own.leased * endpoint.rate_interval as rate_at) as rate
+        left join lateral (
+             select d.due_at from webhooks.deliveries as d
+              where d.webhook_id = endpoint.webhook_id and d.due_at is not null
+              order by d.due_at offset own.leased limit 1) as rest on true
+    ), scheduled as (
+      update webhooks.endpoints as e
+         set next_due_at = case when next.abandoned then now() + interval '${abandonedMs} milliseconds'
+                                when next.due_at is not null then greatest(next.due_at, next.not_before_then) end,
+             not_before = next.not_before_then, rate_at = next.rate_at
+        from next
+       where e.webhook_id = next.webhook_id and (next.exists or next.abandoned) and next.is_due
+    ), removed as (
+      delete from webhooks.endpoints as e using next
+       where e.webhook_id = next.webhook_id and not next.exists and not next.abandoned
+    )
+    select next.webhook_id as endpoint_id, next.workspace_id as endpoint_workspace,
+           next.environment as endpoint_environment, next.abandoned, next.pause_ms,
+           next.concurrency, coalesce(next.pause_ms = 0 and next.rate_at is null and next.due_at <= now(), false) as has_more,
+           l.*, ${endpointColumns}
+      from next
+      left join leased as l on l.webhook_id = next.webhook_id
+      left join webhooks.webhooks as w
+             on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`,
+);
+
 /**
  * Leases the earliest due deliveries of webhooks: retries, redeliveries, deliveries that fan-out did not lease, and
  * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the
- * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. An unknown endpoint with a
- * retry as its first delivery also yields one, because it has failed before. The stored concurrency limit applies to
- * unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per second is due
- * when its next attempt is allowed (GCRA, with the database's clock).
+ * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. The stored concurrency limit
+ * applies to unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per
+ * second is due when its next attempt is allowed (GCRA, with the database's clock).
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see `webhooks.schedule_deliveries()`. Webhooks that another transaction has locked have no
  * result, so that no tenant waits for another tenant's transaction.
  */
-export async function leaseFor(pool: Pool, refills: readonly Refill[], { rank, count }: Part): Promise<Leased> {
+export async function leaseFor(pool: Pool, refills: readonly Refill[], part: Part): Promise<Leased> {
   const webhookIds = refills.map(({ webhookId }) => webhookId);
-  const locking: Statement = {
-    name: 'endpoints-lock',
-    text: `
-      select set_config('${lockedSetting}', coalesce(string_agg(webhook_id, ','), ''), true),
-             array(select webhook_id from webhooks.endpoints where webhook_id = any($1::text[])) as existing
-        from (select webhook_id from webhooks.endpoints where webhook_id = any($1::text[])
-               order by webhook_id for no key update skip locked) as locked`,
-    values: [webhookIds],
-  };
-  const leasing: Statement = {
-    name: 'deliveries-lease',
-    text: `
-      with endpoint as materialized (
-        select e.webhook_id, e.workspace_id, e.environment, e.pause_ms, e.not_before, w.id is not null as exists,
-               e.next_due_at <= now() as is_due,
-               case when suspected then 1 else e.concurrency end as concurrency,
-               -- The deliveries that the circuit and the rate limit allow.
-               case when w.status is distinct from 'active' or e.next_due_at > now() then 0
-                    when e.pause_ms > 0 or suspected then least(1, rate.tokens)
-                    else least(wanted.deliveries, case when not wanted.is_known then e.concurrency end, rate.tokens,
-                               ${partOf('w.max_concurrency', '$6', '$7')} * $8::integer) end as deliveries,
-               rate.begin_at, make_interval(secs => 1 / w.requests_per_second) as rate_interval,
-               w.status is distinct from 'active' and exists (
-                 select from webhooks.deliveries where webhook_id = e.webhook_id) as abandoned
-          from unnest($1::text[], $2::integer[], $3::boolean[]) as wanted (webhook_id, deliveries, is_known)
-          join webhooks.endpoints as e on e.webhook_id = wanted.webhook_id
-          left join webhooks.webhooks as w
-            on w.workspace_id = e.workspace_id and w.environment = e.environment and w.id = e.webhook_id
-          left join lateral (
-               select tries from webhooks.deliveries
-                where webhook_id = e.webhook_id and due_at <= now() order by due_at limit 1) as first on true
-         cross join lateral (select e.pause_ms = 0 and first.tries > 0 and not wanted.is_known as suspected) as unknown
-         cross join lateral (select greatest(webhooks.pause_end(e.rate_at), now()) as begin_at) as begin
-         cross join lateral (
-               -- Attempts that may start at once: those whose time at the exact rate is at most $9 ms ahead.
-               select begin.begin_at,
-                      case when w.requests_per_second is not null
-                           then greatest(0, floor((extract(epoch from now() - begin.begin_at) + $9 / 1000.0)
-                                                  * w.requests_per_second) + 1)::integer end as tokens) as rate
-         where e.webhook_id = any(string_to_array(current_setting('${lockedSetting}'), ','))
-      ), due as materialized (
-        select d.*
-          from endpoint
-         cross join lateral (
-               select workspace_id, environment, id, webhook_id from webhooks.deliveries
-                where webhook_id = endpoint.webhook_id and due_at <= now()
-                order by due_at limit endpoint.deliveries for update skip locked) as d
-      ), leased as (
-        update webhooks.deliveries as d
-           set due_at = now() + $4 * interval '1 millisecond', lease = d.lease + 1,
-               leased_until = now() + $4 * interval '1 millisecond'
-          from due
-         where ${isDelivery('due')}
-        returning d.workspace_id, d.environment, d.id, d.event_id, d.event_type, d.webhook_id, d.resource_id,
-                  d.request_id, d.ordered, d.origin, d.tries, d.lease
-      ), next as materialized (
-        -- \`rest\` is the first delivery after the leased ones, which are the earliest. If another transaction has locked
-        -- one of the earliest, \`rest\` may be a leased delivery instead. Both are due already, and so is the webhook.
-        select endpoint.*, least(rest.due_at, case when own.leased > 0 then now() + $4 * interval '1 millisecond' end) as due_at,
-               rate.rate_at,
-               case when endpoint.pause_ms > 0 and own.leased > 0 then now() + $4 * interval '1 millisecond'
-                    when endpoint.pause_ms > 0 then webhooks.pause_end(endpoint.not_before)
-                    else rate.rate_at - $9 * interval '1 millisecond' end as not_before_then
-          from endpoint
-         cross join lateral (select count(*) as leased from due where due.webhook_id = endpoint.webhook_id) as own
-         cross join lateral (select endpoint.begin_at + own.leased * endpoint.rate_interval as rate_at) as rate
-          left join lateral (
-               select d.due_at from webhooks.deliveries as d
-                where d.webhook_id = endpoint.webhook_id and d.due_at is not null
-                order by d.due_at offset own.leased limit 1) as rest on true
-      ), scheduled as (
-        update webhooks.endpoints as e
-           set next_due_at = case when next.abandoned then now() + $5 * interval '1 millisecond'
-                                  when next.due_at is not null then greatest(next.due_at, next.not_before_then) end,
-               not_before = next.not_before_then, rate_at = next.rate_at
-          from next
-         where e.webhook_id = next.webhook_id and (next.exists or next.abandoned) and next.is_due
-      ), removed as (
-        delete from webhooks.endpoints as e using next
-         where e.webhook_id = next.webhook_id and not next.exists and not next.abandoned
-      )
-      select next.webhook_id as endpoint_id, next.workspace_id as endpoint_workspace,
-             next.environment as endpoint_environment, next.abandoned, next.pause_ms,
-             next.concurrency, coalesce(next.pause_ms = 0 and next.rate_at is null and next.due_at <= now(), false) as has_more,
-             l.*, ${endpointColumns}
-        from next
-        left join leased as l on l.webhook_id = next.webhook_id
-        left join webhooks.webhooks as w
-               on w.workspace_id = l.workspace_id and w.environment = l.environment and w.id = l.webhook_id`,
-    values: [
-      webhookIds,
-      refills.map(({ deliveries }) => deliveries),
-      refills.map(({ isKnown }) => isKnown),
-      leaseMs,
-      abandonedMs,
-      rank,
-      count,
-      1 + limits.aheadPerAttempt,
-      limits.rateToleranceMs,
-    ],
-  };
+  const leasing = leaseDue({
+    webhookIds,
+    deliveries: refills.map(({ deliveries }) => deliveries),
+    isKnown: refills.map(({ isKnown }) => isKnown),
+    ...part,
+  });
   const leasedAtMs = performance.now();
-  const [, lockResult, leaseResult] = await inOneRoundTrip(pool, [settings, locking, leasing]);
+  const [, lockResult, leaseResult] = await inOneRoundTrip(pool, [settings, lock({ webhookIds }), leasing]);
   const leased = await toLeased(pool, leaseResult?.rows ?? [], leasedAtMs);
   const existing: string[] = lockResult?.rows[0]?.existing ?? [];
   const decided = new Set(leased.results.map(({ webhookId }) => webhookId));
@@ -247,24 +240,28 @@ async function toLeased(pool: Pool, rows: readonly LeasedRow[], leasedAtMs: numb
   return { jobs, lost, abandoned: [...abandoned.values()], results: [...results.values()] };
 }
 
+const readJobEvents = statementWith(
+  'events-of-leases',
+  `
+    select e.id, e.traceparent, coalesce(e.tracestate, '') as tracestate, e.body
+      from (select distinct * from unnest($workspaceIds::text[], $environments::text[], $ids::text[]))
+        as named (workspace_id, environment, id)
+     cross join ${firstEventFrom('named', 'workspace_id, environment, id, traceparent, tracestate, body', '$first', '$last')} as e
+     where e.workspace_id = named.workspace_id and e.environment = named.environment and e.id = named.id
+       and e.body is not null`,
+);
+
 /** Reads the rows' events, by ID, except events with an erased body. */
 async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<string, JobEvent>> {
   const ids = rows.map(({ event_id: id }) => id).sort();
-  const { rows: events } = await db.query<JobEvent & { id: string }>({
-    name: 'events-of-leases',
-    text: `
-      select e.id, e.traceparent, coalesce(e.tracestate, '') as tracestate, e.body
-        from (select distinct * from unnest($1::text[], $2::text[], $3::text[])) as named (workspace_id, environment, id)
-       cross join ${firstEventFrom('named', 'workspace_id, environment, id, traceparent, tracestate, body', '$4', '$5')} as e
-       where e.workspace_id = named.workspace_id and e.environment = named.environment and e.id = named.id
-         and e.body is not null`,
-    values: [
-      rows.map((row) => row.workspace_id),
-      rows.map((row) => row.environment),
-      rows.map((row) => row.event_id),
-      ids[0],
-      ids.at(-1),
-    ],
-  });
+  const { rows: events } = await db.query<JobEvent & { id: string }>(
+    readJobEvents({
+      workspaceIds: rows.map((row) => row.workspace_id),
+      environments: rows.map((row) => row.environment),
+      ids: rows.map((row) => row.event_id),
+      first: ids[0],
+      last: ids.at(-1),
+    }),
+  );
   return new Map(events.map((event) => [event.id, event]));
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/postgres/db';
-import { type DeliveryJob, leaseMs } from '../attempt/job.ts';
+import { type DeliveryJob, longestLeaseMs } from '../attempt/job.ts';
 import { isDelivery } from './delivery-key.ts';
 
 /** Releases unattempted deliveries. They are due immediately, for any instance with capacity. */
@@ -24,5 +24,5 @@ export async function releaseUnattempted(db: Queryable, given: readonly Delivery
 export async function releaseLeases(db: Queryable): Promise<void> {
   await db.query(`
     update webhooks.deliveries set due_at = now(), leased_until = null
-     where due_at > now() and due_at <= now() + ${leaseMs} * interval '1 millisecond' and tries = 0`);
+     where due_at > now() and due_at <= now() + ${longestLeaseMs} * interval '1 millisecond' and tries = 0`);
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from '@rms/postgres/db';
+import { type Queryable, statementWith } from '@rms/postgres/db';
 import { type AttemptResult, toAttemptJson } from '../attempt/attempt.ts';
 import type { DeliveryJob } from '../attempt/job.ts';
 import type { Settlement } from '../attempt/settle.ts';
@@ -58,10 +58,6 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
   return { freed: [...freed], notEnded };
 }
 
-const doneRows = `
-        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[], $7::float8[],
-                             $8::integer[], $9::text[])
-            as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries, end_reason)`;
 const sameDelivery = isDelivery('done');
 /** For the log: its partitions are found by equality. */
 const sameLogged = 'd.workspace_id = done.workspace_id and d.environment = done.environment and d.id = done.id';
@@ -78,70 +74,75 @@ interface RecordedRow {
   readonly effect: 'ended' | 'retried' | 'due';
 }
 
+const recordEach = statementWith<Values>(
+  'deliveries-record',
+  `
+    with done as (
+      select * from unnest($workspaceIds::text[], $environments::text[], $ids::text[], $leases::integer[],
+                           $attempts::jsonb[], $statuses::text[], $dueInMs::float8[], $tries::integer[],
+                           $endReasons::text[])
+          as done (workspace_id, environment, id, lease, attempt, status, due_in_ms, tries, end_reason)
+    ), ended as (
+      delete from webhooks.deliveries as d using done
+       where ${sameDelivery} and ${isNew}
+         and (done.status = 'delivered'
+              or (done.status = 'failed' and d.lease = done.lease and not d.redelivery_requested))
+      returning d.*, done.status, done.end_reason, webhooks.add_attempt(d.attempts, done.attempt) as all_attempts
+    ), retried as (
+      update webhooks.deliveries as d
+         set (${recorded}) = (${withAttempt}), leased_until = null, redelivery_requested = false,
+             ordered = d.ordered and not d.redelivery_requested,
+             tries = case when d.redelivery_requested then 0 else done.tries end,
+             due_at = case when d.redelivery_requested then now()
+                           else now() + done.due_in_ms * interval '1 millisecond' end
+        from done
+       where ${sameDelivery} and d.lease = done.lease and ${isNew}
+         and (done.status = 'pending' or (done.status = 'failed' and d.redelivery_requested))
+      returning d.id, d.webhook_id, d.due_at <= now() as is_due
+    ), logged as (${logged('status', 'end_reason', '(all_attempts).*, redeliveries')}
+    ), freed as (${freed}
+      returning d.id, d.webhook_id
+    )
+    select id, webhook_id as "webhookId", 'ended' as effect from ended
+     union all select id, webhook_id, 'retried' from retried
+     union all select id, webhook_id, 'due' from retried where is_due
+     union all select id, webhook_id, 'due' from freed`,
+);
+
 /** Returns the deliveries with effective attempts, and the deliveries that became due as a result. */
 async function recordOneEach(db: Queryable, recordings: readonly Recording[]): Promise<RecordedRow[]> {
-  const { rows } = await db.query<RecordedRow>({
-    name: 'deliveries-record',
-    text: `
-      with done as (${doneRows}
-      ), ended as (
-        delete from webhooks.deliveries as d using done
-         where ${sameDelivery} and ${isNew}
-           and (done.status = 'delivered'
-                or (done.status = 'failed' and d.lease = done.lease and not d.redelivery_requested))
-        returning d.*, done.status, done.end_reason, webhooks.add_attempt(d.attempts, done.attempt) as all_attempts
-      ), retried as (
-        update webhooks.deliveries as d
-           set (${recorded}) = (${withAttempt}), leased_until = null, redelivery_requested = false,
-               ordered = d.ordered and not d.redelivery_requested,
-               tries = case when d.redelivery_requested then 0 else done.tries end,
-               due_at = case when d.redelivery_requested then now()
-                             else now() + done.due_in_ms * interval '1 millisecond' end
-          from done
-         where ${sameDelivery} and d.lease = done.lease and ${isNew}
-           and (done.status = 'pending' or (done.status = 'failed' and d.redelivery_requested))
-        returning d.id, d.webhook_id, d.due_at <= now() as is_due
-      ), logged as (${logged('status', 'end_reason', '(all_attempts).*, redeliveries')}
-      ), freed as (${freed}
-        returning d.id, d.webhook_id
-      )
-      select id, webhook_id as "webhookId", 'ended' as effect from ended
-       union all select id, webhook_id, 'retried' from retried
-       union all select id, webhook_id, 'due' from retried where is_due
-       union all select id, webhook_id, 'due' from freed`,
-    values: [...valuesOf(recordings), recordings.map(({ settlement }) => settlement.endReason ?? null)],
-  });
+  const { rows } = await db.query<RecordedRow>(recordEach(valuesOf(recordings)));
   return rows;
 }
+
+const recordOutdated = statementWith<Values>(
+  'deliveries-record-late',
+  `
+    with done as (
+      select * from unnest($workspaceIds::text[], $environments::text[], $ids::text[], $leases::integer[],
+                           $attempts::jsonb[], $statuses::text[])
+          as done (workspace_id, environment, id, lease, attempt, status)
+    ), in_progress as (
+      update webhooks.deliveries as d set (${recorded}) = (${withAttempt}) from done
+       where ${sameDelivery} and ${isNew}
+      returning d.id
+    ), ended as (
+      update webhooks.delivery_log as d
+         set (${recorded}) = (${withAttempt}),
+             status = case when done.status = 'delivered' then 'delivered' else d.status end,
+             end_reason = case when done.status = 'delivered' then null else d.end_reason end
+        from done where ${sameLogged} and ${isNew}
+      returning d.id, d.status
+    )
+    select id from in_progress union all select id from ended where status <> 'delivered'`,
+);
 
 /**
  * Logs attempts with an outdated lease. A successful attempt still makes the delivery `delivered`, even if the log has
  * another status. Returns the IDs of deliveries that the attempt did not end.
  */
 async function recordLate(db: Queryable, recordings: readonly Recording[]): Promise<string[]> {
-  const values = valuesOf(recordings).slice(0, 6);
-  const late = `
-        select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::jsonb[], $6::text[])
-            as done (workspace_id, environment, id, lease, attempt, status)`;
-  const { rows } = await db.query<{ id: string }>({
-    name: 'deliveries-record-late',
-    text: `
-      with done as (${late}
-      ), in_progress as (
-        update webhooks.deliveries as d set (${recorded}) = (${withAttempt}) from done
-         where ${sameDelivery} and ${isNew}
-        returning d.id
-      ), ended as (
-        update webhooks.delivery_log as d
-           set (${recorded}) = (${withAttempt}),
-               status = case when done.status = 'delivered' then 'delivered' else d.status end,
-               end_reason = case when done.status = 'delivered' then null else d.end_reason end
-          from done where ${sameLogged} and ${isNew}
-        returning d.id, d.status
-      )
-      select id from in_progress union all select id from ended where status <> 'delivered'`,
-    values,
-  });
+  const { rows } = await db.query<{ id: string }>(recordOutdated(valuesOf(recordings)));
   return rows.map(({ id }) => id);
 }
 
@@ -160,15 +161,18 @@ export async function postponeUnrecorded(db: Queryable, { job }: Recording): Pro
   });
 }
 
-function valuesOf(recordings: readonly Recording[]): unknown[] {
-  return [
-    recordings.map(({ job }) => job.workspaceId),
-    recordings.map(({ job }) => job.environment),
-    recordings.map(({ job }) => job.id),
-    recordings.map(({ job }) => job.lease),
-    recordings.map(({ job, result }) => toAttemptJson(result, job.endpoint.url)),
-    recordings.map(({ settlement }) => settlement.status),
-    recordings.map(({ settlement }) => settlement.dueInMs ?? null),
-    recordings.map(({ job }) => job.tries + 1),
-  ];
+type Values = ReturnType<typeof valuesOf>;
+
+function valuesOf(recordings: readonly Recording[]) {
+  return {
+    workspaceIds: recordings.map(({ job }) => job.workspaceId),
+    environments: recordings.map(({ job }) => job.environment),
+    ids: recordings.map(({ job }) => job.id),
+    leases: recordings.map(({ job }) => job.lease),
+    attempts: recordings.map(({ job, result }) => toAttemptJson(result, job.endpoint.url)),
+    statuses: recordings.map(({ settlement }) => settlement.status),
+    dueInMs: recordings.map(({ settlement }) => settlement.dueInMs ?? null),
+    tries: recordings.map(({ job }) => job.tries + 1),
+    endReasons: recordings.map(({ settlement }) => settlement.endReason ?? null),
+  };
 }

@@ -29,8 +29,9 @@ export interface Change extends SharedState {
  *      │                                  │  └── the probe fails: pause × 2
  *      └─────── any other response ───────┘
  *
- * An endpoint that was slow or had failed before this instance knew it opens with the first failure, and with a longer
- * pause. When an instance starts, many such endpoints may be due.
+ * An endpoint that this instance does not know begins with the stored concurrency limit. The limit is 1 from its first
+ * slow or failed attempt until it has recovered. Its circuit then opens with the first failure, because many such
+ * endpoints may be due when an instance starts.
  *
  * A failure is an attempt without a response or with the status 429 or 5xx. A slow attempt or a failure halves the
  * concurrency limit, down to 1. Any other attempt raises it by 1, so that a recovering endpoint is not overloaded.
@@ -48,8 +49,6 @@ export class Endpoint {
   /** Whether the last attempt was slow or failed. */
   failing: boolean;
   #failures = 0;
-  /** Whether the endpoint was slow or had failed before this instance knew it, and no attempt here has succeeded. */
-  #suspected = false;
   #pauseMs = 0;
   /** The delivery that probes an open circuit. */
   #probe: string | undefined;
@@ -104,7 +103,7 @@ export class Endpoint {
     this.#stored = { pauseMs, concurrency };
     this.#pauseMs = pauseMs;
     if (!isFirst || concurrency === undefined) return;
-    this.#suspected ||= !this.isNotable;
+    if (!this.isNotable) this.#failures = this.#limits.failuresToOpen - 1;
     this.#limit = Math.min(this.#limit, concurrency);
     this.failing = true;
   }
@@ -129,29 +128,26 @@ export class Endpoint {
 
   #fail(wasProbe: boolean): void {
     this.#failures += 1;
-    const { failuresToOpen, firstPauseMs, suspectedPauseMs, maxPauseMs } = this.#limits;
+    const { failuresToOpen, firstPauseMs, maxPauseMs } = this.#limits;
     // The ends of attempts that were in flight when the circuit opened have no effect on it.
-    this.#pauses = wasProbe || (!this.isOpen && this.#failures >= (this.#suspected ? 1 : failuresToOpen));
-    if (!this.#pauses) return;
-    const firstMs = this.#suspected ? suspectedPauseMs : firstPauseMs;
-    this.#pauseMs = this.isOpen ? Math.min(this.#pauseMs * 2, maxPauseMs) : firstMs;
+    this.#pauses = wasProbe || (!this.isOpen && this.#failures >= failuresToOpen);
+    if (this.#pauses) this.#pauseMs = this.isOpen ? Math.min(this.#pauseMs * 2, maxPauseMs) : firstPauseMs;
   }
 
   #succeed(): void {
     this.#failures = 0;
-    this.#suspected = false;
     this.#pauseMs = 0;
     this.#probe = undefined;
   }
 
   /**
-   * Returns the state to share: at every change of the circuit, when the limit reaches 1, and when the endpoint has
-   * recovered. Changes in between are not shared, which saves writes.
+   * Returns the state to share: at every change of the circuit, at the first slow or failed attempt, and when the
+   * endpoint has recovered. Changes in between are not shared, which saves writes.
    */
   #change(): Change | undefined {
     const stored = this.#stored ?? { pauseMs: 0, concurrency: undefined };
     const recovered = this.#limit >= this.#most;
-    const concurrency = this.#limit === 1 && this.#most > 1 ? 1 : recovered ? undefined : stored.concurrency;
+    const concurrency = recovered ? undefined : this.failing ? 1 : stored.concurrency;
     if (!this.#pauses && stored.pauseMs === this.#pauseMs && concurrency === stored.concurrency) return undefined;
     this.#stored = { pauseMs: this.#pauseMs, concurrency };
     return { ...this.#stored, pauses: this.#pauses };

@@ -216,7 +216,7 @@ export class Scheduler<A extends Attempt> {
       const entry = this.#entries.get(id);
       if (!entry) continue;
       const mostAhead = this.#mostAhead(entry);
-      if (entry.ahead.length > mostAhead * this.#limits.aheadAtRefill) continue;
+      if (entry.ahead.length > entry.endpoint.most) continue;
       const attempts = Math.min(this.#free(entry), deliveries);
       // Deliveries are not leased ahead while a shared limit bounds the endpoint, because other webhooks may wait for
       // it.

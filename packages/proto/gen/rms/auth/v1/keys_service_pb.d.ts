@@ -432,7 +432,7 @@ export declare type UpdateKeyRequest = Message<"rms.auth.v1.UpdateKeyRequest"> &
   expectedVersions: bigint[];
 
   /**
-   * Unset: unchanged. An ended key's expiry cannot be changed.
+   * Unset: unchanged. An ended key's expiry can be sent, but not changed.
    *
    * @generated from field: rms.auth.v1.UpdateKeyRequest.Expiry expiry = 8;
    */

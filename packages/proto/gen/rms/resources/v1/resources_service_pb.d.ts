@@ -432,12 +432,20 @@ export declare type ListResourcesRequest = Message<"rms.resources.v1.ListResourc
   orderBy: string;
 
   /**
-   * Prefix of the name without regard to case, accents and Unicode form; requires ordering by name. Empty: any. At most
-   * 255 characters.
+   * Prefix of the name without regard to case, accents and Unicode form. Empty: any. At most 255 characters. Requires
+   * ordering by name, or metadata.
    *
    * @generated from field: string name_prefix = 6;
    */
   namePrefix: string;
+
+  /**
+   * A JSON object of strings: pairs that the metadata contains, at most 3. Requires ordering by created_at. A page can
+   * be short, or empty: it reads at most 2,000 resources with the first pair. Empty: any.
+   *
+   * @generated from field: string metadata_json = 7;
+   */
+  metadataJson: string;
 };
 
 /**

@@ -273,7 +273,7 @@ export enum DeliveryStatus {
   PENDING = 1,
 
   /**
-   * The endpoint responded with 200 within 10 seconds.
+   * The endpoint responded with 200 within its timeout.
    *
    * @generated from enum value: DELIVERY_STATUS_DELIVERED = 2;
    */

@@ -179,6 +179,34 @@ export declare type Webhook = Message<"rms.webhooks.v1.Webhook"> & {
    * @generated from field: rms.webhooks.v1.RateLimit rate_limit = 16;
    */
   rateLimit?: RateLimit | undefined;
+
+  /**
+   * Custom headers of every request, without the secret ones.
+   *
+   * @generated from field: map<string, string> headers = 17;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * Names of the headers with secret values, which are never returned.
+   *
+   * @generated from field: repeated string secret_headers = 18;
+   */
+  secretHeaders: string[];
+
+  /**
+   * Within this time, the complete response must arrive. 1 to 30 seconds.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 19;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * Another header with the value of X-Service-Signature; empty: none.
+   *
+   * @generated from field: string signature_alias = 20;
+   */
+  signatureAlias: string;
 };
 
 /**

@@ -78,6 +78,34 @@ export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhoo
    * @generated from field: rms.webhooks.v1.RateLimit rate_limit = 10;
    */
   rateLimit?: RateLimit | undefined;
+
+  /**
+   * Custom headers, at most 20, including those in secret_headers.
+   *
+   * @generated from field: map<string, string> headers = 11;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * Names of the headers with values that are never returned.
+   *
+   * @generated from field: repeated string secret_headers = 12;
+   */
+  secretHeaders: string[];
+
+  /**
+   * Unset: 10 seconds.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 13;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: string signature_alias = 14;
+   */
+  signatureAlias: string;
 };
 
 /**
@@ -311,6 +339,30 @@ export declare type UpdateWebhookRequest = Message<"rms.webhooks.v1.UpdateWebhoo
   rateLimit?: RateLimit | undefined;
 
   /**
+   * Replaces all headers, except secret ones without a value here, which keep their value.
+   *
+   * @generated from field: rms.webhooks.v1.CustomHeaders headers = 13;
+   */
+  headers?: CustomHeaders | undefined;
+
+  /**
+   * @generated from field: rms.webhooks.v1.SecretHeaders secret_headers = 14;
+   */
+  secretHeaders?: SecretHeaders | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Duration timeout = 15;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: optional string signature_alias = 16;
+   */
+  signatureAlias?: string | undefined;
+
+  /**
    * Versions. If the object has none of them, the method fails with precondition_failed. Empty: any version.
    *
    * @generated from field: repeated int64 expected_versions = 10;
@@ -368,6 +420,43 @@ export declare type EventTypes = Message<"rms.webhooks.v1.EventTypes"> & {
  * Use `create(EventTypesSchema)` to create a new message.
  */
 export declare const EventTypesSchema: GenMessage<EventTypes>;
+
+/**
+ * Wrapper that distinguishes no headers from an unset field.
+ *
+ * @generated from message rms.webhooks.v1.CustomHeaders
+ */
+export declare type CustomHeaders = Message<"rms.webhooks.v1.CustomHeaders"> & {
+  /**
+   * @generated from field: map<string, string> values = 1;
+   */
+  values: { [key: string]: string };
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CustomHeaders.
+ * Use `create(CustomHeadersSchema)` to create a new message.
+ */
+export declare const CustomHeadersSchema: GenMessage<CustomHeaders>;
+
+/**
+ * Wrapper that distinguishes an empty list from an unset one. A header that is not in it is not secret; without a value
+ * in the request, it is removed.
+ *
+ * @generated from message rms.webhooks.v1.SecretHeaders
+ */
+export declare type SecretHeaders = Message<"rms.webhooks.v1.SecretHeaders"> & {
+  /**
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.SecretHeaders.
+ * Use `create(SecretHeadersSchema)` to create a new message.
+ */
+export declare const SecretHeadersSchema: GenMessage<SecretHeaders>;
 
 /**
  * @generated from message rms.webhooks.v1.UpdateWebhookResponse

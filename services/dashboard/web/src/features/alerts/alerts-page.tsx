@@ -195,6 +195,7 @@ function Incidents() {
                   {incident.subject.type !== 'quota' && incident.subject.name ? (
                     <p className="soft small">{incident.subject.name}</p>
                   ) : null}
+                  <HandleIncident of={incident} />
                 </span>
               ),
             },
@@ -202,7 +203,6 @@ function Incidents() {
             { title: 'Emails', number: true, cell: ({ notice_count: count }) => count },
             { title: 'Started', cell: ({ opened_at: at }) => <Time at={at} /> },
             { title: 'Ended', cell: ({ closed_at: at }) => <Time at={at} none="ongoing" /> },
-            { title: '', cell: (incident) => <HandleIncident of={incident} /> },
           ]}
         />
       ) : null}

@@ -17,7 +17,7 @@ export function HandleIncident({ of: incident }: { readonly of: Incident }) {
   const until = new Date(Math.ceil((Date.now() + muteMs) / minuteMs) * minuteMs).toISOString();
   const path = `/incidents/${id}`;
   return (
-    <div className="row row-end">
+    <div className="row">
       {acknowledgedAt === null ? (
         <Button
           small

@@ -3,14 +3,19 @@ import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { TextArea, TextField } from '../../ui/field.tsx';
+import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+import { expiryOptions, useExpiryAt } from './expiry.ts';
+
+/** Value of the choice that keeps the present expiry. */
+const unchanged = 'unchanged';
 
 export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly onClose: () => void }) {
   const { data: limits } = useLimits();
+  const expiryAt = useExpiryAt();
   const update = useTenantChange(() => {
     onClose();
     toast('Key updated. The change is effective on every gateway.');
@@ -30,6 +35,7 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly
               name: text('name'),
               allowed_ips: linesOf(text('allowed_ips')),
               rate_limit: text('rate_limit') === '' ? null : Number(text('rate_limit')),
+              ...(text('days') === unchanged ? {} : { expires_at: expiryAt(text('days')) }),
             },
           });
         }}
@@ -59,8 +65,18 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly
           defaultValue={key.rate_limit ?? ''}
           max={limits?.limits.requests_per_window ?? undefined}
           hint={keyLimitHint(limits)}
+          error={fieldError(update.error, 'rate_limit')}
         />
-        <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0']} />
+        <SelectField
+          label="Expires"
+          name="days"
+          options={[
+            [unchanged, key.expires_at ? `On ${new Date(key.expires_at).toLocaleString()}` : 'Never'],
+            ...expiryOptions.filter(([days]) => days !== '' || key.expires_at),
+          ]}
+          error={fieldError(update.error, 'expires_at')}
+        />
+        <ErrorNote error={update.error} fields={['name', 'allowed_ips', 'allowed_ips.0', 'rate_limit', 'expires_at']} />
         <DialogFooter onClose={onClose} busy={update.isPending}>
           Save
         </DialogFooter>

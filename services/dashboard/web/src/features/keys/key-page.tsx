@@ -1,5 +1,5 @@
-import type { NewKey } from '@rms/api';
-import { isValidKey } from '@rms/api/rules';
+import type { Key, NewKey } from '@rms/api';
+import { isValidKey, scopeText } from '@rms/api/rules';
 import { may, permissionsToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -15,6 +15,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+import { useMembers } from '../team/member-queries.ts';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { useKey } from './key-queries.ts';
 import { CreatorName, KeyStatusBadge } from './key-status.tsx';
@@ -84,11 +85,12 @@ export function KeyPage() {
           ) : null}
         </Note>
       ) : null}
+      {isValidKey(key) ? <FormerMemberNote of={key} /> : null}
       <Card title="Details">
         <DescriptionList
           of={[
             ['ID', <CopyableId key="id" id={key.id} />],
-            ['Scope', key.scope === 'restricted' ? `restricted: ${key.permissions.join(', ')}` : key.scope],
+            ['Scope', scopeText(key)],
             ['Created', <Time key="created" at={key.created_at} />],
             ['Created by', <CreatorName key="by" of={key} />],
             ['Expires', <Time key="expires" at={key.expires_at} />],
@@ -156,5 +158,20 @@ export function KeyPage() {
       ) : null}
       {created ? <ShowKeyDialog created={created} onClose={() => setCreated(undefined)} /> : null}
     </>
+  );
+}
+
+/** A note if the user who created the key is no longer a member: removing a member does not revoke the keys. */
+function FormerMemberNote({ of: { created_by: creator, created_by_name: name } }: { readonly of: Key }) {
+  const { data: members } = useMembers();
+  if (!members || !creator?.startsWith('user:')) return null;
+  if (members.data.some((member) => `user:${member.user_id}` === creator)) return null;
+  return (
+    <Note tone="warn">
+      <p>
+        {name ?? 'A deleted user'} created this key and is no longer a member. The key stays valid. Revoke it if no
+        client needs it, or roll it if the creator may still have its value.
+      </p>
+    </Note>
   );
 }

@@ -1,5 +1,14 @@
 import type { Key, NewKey } from '@rms/api';
-import { keyPermissions, leastRoleFor, may, type Permission, permissionsToCreateKey } from '@rms/base/roles';
+import {
+  keyPermissions,
+  keyScopes,
+  leastRoleFor,
+  may,
+  type Permission,
+  permissionsToCreateKey,
+  permits,
+  permitsOfScope,
+} from '@rms/base/roles';
 import { useState } from 'react';
 import { fieldError } from '../../api/client.ts';
 import { type One, useRole, useTenantChange } from '../../api/tenant.ts';
@@ -9,27 +18,20 @@ import { linesOf } from '../../ui/lines.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { keyCountText, keyLimitHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
+import { expiryOptions, useExpiryAt } from './expiry.ts';
 
 type ScopeName = Key['scope'];
 
-const scopes: readonly (readonly [ScopeName, string])[] = [
-  ['read', 'Read resources and the event feed'],
-  ['write', 'Also create, change and delete resources'],
-  [
-    'admin',
-    'Also manage webhooks, deliveries and API keys, and read the workspace, the request log and the audit log with sign-ins and members',
-  ],
-  ['restricted', 'Only the permissions that you select'],
-];
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-const expiryOptions: readonly (readonly [string, string])[] = [
-  ['', 'Never'],
-  ['7', 'In 7 days'],
-  ['30', 'In 30 days'],
-  ['90', 'In 90 days'],
-  ['365', 'In a year'],
-];
+/** Returns what a scope permits, exactly. */
+function hintOf(scope: ScopeName): string {
+  if (scope === 'restricted') return 'Only the permissions that you select';
+  const added = permitsOfScope(scope).join('; ');
+  return scope === 'read' ? sentence(added) : `Also: ${added}`;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 export function NewKeyDialog({
   onClose,
@@ -38,17 +40,16 @@ export function NewKeyDialog({
   readonly onClose: () => void;
   readonly onCreated: (created: NewKey) => void;
 }) {
-  // A repetition must have the same content, so the expiry does not depend on when the button is pressed.
-  const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);
+  const expiryAt = useExpiryAt();
   const [scope, setScope] = useState<ScopeName>('read');
   const create = useTenantChange<One<NewKey>>(({ data }) => onCreated(data));
   const { data: limits } = useLimits();
   const role = useRole();
   /** Returns the hint for a choice, with the role that its permissions require, if the user lacks one. */
-  const choice = (required: readonly Permission[], hint = '') => {
+  const choice = (required: readonly Permission[], hint: string) => {
     const missing = required.find((permission) => !may(role, permission));
     return {
-      hint: missing ? `${hint ? `${hint}. ` : ''}Requires the role ${leastRoleFor(missing)}.` : hint,
+      hint: missing ? `${hint}. Requires the role ${leastRoleFor(missing)}.` : hint,
       disabled: missing !== undefined,
     };
   };
@@ -60,7 +61,6 @@ export function NewKeyDialog({
           event.preventDefault();
           const form = new FormData(event.currentTarget);
           const text = (name: string) => String(form.get(name) ?? '').trim();
-          const days = Number(text('days'));
           create.mutate({
             method: 'POST',
             path: '/api_keys',
@@ -68,7 +68,7 @@ export function NewKeyDialog({
               name: text('name'),
               scope,
               permissions: form.getAll('permissions').map(String),
-              expires_at: days > 0 ? new Date(openedAtMs + days * dayMs).toISOString() : null,
+              expires_at: expiryAt(text('days')),
               allowed_ips: linesOf(text('allowed_ips')),
               rate_limit: text('rate_limit') === '' ? null : Number(text('rate_limit')),
             },
@@ -85,14 +85,14 @@ export function NewKeyDialog({
         />
         <fieldset className="choices">
           <legend>Scope</legend>
-          {scopes.map(([value, hint]) => (
+          {keyScopes.map((value) => (
             <Choice
               key={value}
               type="radio"
               name="scope"
               value={value}
               label={value}
-              {...choice(permissionsToCreateKey({ scope: value, permissions: [] }), hint)}
+              {...choice(permissionsToCreateKey({ scope: value, permissions: [] }), hintOf(value))}
               checked={scope === value}
               onChange={() => setScope(value)}
             />
@@ -108,7 +108,7 @@ export function NewKeyDialog({
                 name="permissions"
                 value={permission}
                 label={permission}
-                {...choice([permission])}
+                {...choice([permission], sentence(permits(permission)))}
               />
             ))}
           </fieldset>

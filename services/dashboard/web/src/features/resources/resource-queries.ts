@@ -14,12 +14,31 @@ export function useResource(id: string): UseQueryResult<FullResource> {
   return useTenantObject(`/resources/${id}`, { search: { input_type: 'true' } });
 }
 
-/** Queries a page of resources. They are not counted if the list is filtered by name. */
+/**
+ * Queries a page of resources. They are not counted if the list is filtered by name or metadata ("key=value").
+ */
 export function useResources({
   name,
+  metadata,
+  sort,
   ...search
-}: Readonly<Record<'status' | 'sort' | 'name' | 'cursor', string | undefined>>): UseQueryResult<List<Resource>> {
-  return useTenantQuery('/resources', { search: { ...search, name_prefix: name, per_page: perPage } });
+}: Readonly<Record<'status' | 'sort' | 'name' | 'metadata' | 'cursor', string | undefined>>): UseQueryResult<
+  List<Resource>
+> {
+  const [key = '', ...value] = metadata?.split('=') ?? [];
+  return useTenantQuery('/resources', {
+    search: {
+      ...search,
+      name_prefix: name,
+      per_page: perPage,
+      ...(metadata ? { [`metadata[${key}]`]: value.join('='), sort: sortByMetadata(sort) } : { sort }),
+    },
+  });
+}
+
+/** Returns the order of a list by metadata, which can only be sorted by creation. */
+export function sortByMetadata(sort: string | undefined): string {
+  return sort === 'created_at' ? sort : '-created_at';
 }
 
 /** Queries the number of resources. */

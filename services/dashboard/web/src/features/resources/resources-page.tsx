@@ -1,4 +1,4 @@
-import { resourceNameLength } from '@rms/base/value-rules';
+import { metadataLimits, resourceNameLength } from '@rms/base/value-rules';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
@@ -11,7 +11,7 @@ import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ResourceDialog } from './resource-dialog.tsx';
-import { useResources } from './resource-queries.ts';
+import { sortByMetadata, useResources } from './resource-queries.ts';
 import { ResourceStatusBadge, statusOptions } from './resource-status.tsx';
 
 const from = '/w/$workspace/$environment/resources';
@@ -26,12 +26,13 @@ const sorts: readonly (readonly [string, string])[] = [
 
 export function ResourcesPage() {
   const tenant = useTenant();
-  const { status, sort, name, cursor } = useSearch({ from });
+  const { status, sort, name, metadata, cursor } = useSearch({ from });
   const navigate = useNavigate({ from });
   const mayWrite = useMay('resources:write');
-  const { data, error } = useResources({ status, sort, name, cursor });
+  const { data, error } = useResources({ status, sort, name, metadata, cursor });
   const [creating, setCreating] = useState(false);
-  const set = (changes: { status?: string; sort?: string; name?: string }) =>
+  const isFiltered = Boolean(status || name || metadata);
+  const set = (changes: { status?: string; sort?: string; name?: string; metadata?: string }) =>
     void navigate({
       search: (before) => {
         const { cursor: _, ...remaining } = { ...before, ...changes };
@@ -57,8 +58,10 @@ export function ResourcesPage() {
           />
           <SelectField
             label="Order"
-            value={name ? (sort === '-name' ? '-name' : 'name') : (sort ?? '-created_at')}
-            options={name ? sorts.slice(-2) : sorts}
+            value={
+              metadata ? sortByMetadata(sort) : name ? (sort === '-name' ? '-name' : 'name') : (sort ?? '-created_at')
+            }
+            options={metadata ? sorts.slice(0, 2) : name ? sorts.slice(-2) : sorts}
             onChange={(event) => set({ sort: event.target.value })}
           />
           <form
@@ -80,6 +83,24 @@ export function ResourcesPage() {
           <form
             onSubmit={(event) => {
               event.preventDefault();
+              set({ metadata: String(new FormData(event.currentTarget).get('metadata')) });
+            }}
+          >
+            <TextField
+              key={metadata}
+              label="Metadata"
+              name="metadata"
+              defaultValue={metadata}
+              placeholder="key=value"
+              pattern="[^=]+=.*"
+              title="A key, an equals sign, and the exact value"
+              maxLength={metadataLimits.keyLength + 1 + metadataLimits.valueLength}
+              type="search"
+            />
+          </form>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
               const id = String(new FormData(event.currentTarget).get('id')).trim();
               if (id) void navigate({ to: '/w/$workspace/$environment/resources/$id', params: { ...tenant, id } });
             }}
@@ -92,8 +113,8 @@ export function ResourcesPage() {
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="resources" rows={12} />}
         {data?.data.length === 0 ? (
-          <Empty icon="resources" title={status || name ? 'No matching resources' : 'No resources yet'} action={create}>
-            {status || name
+          <Empty icon="resources" title={isFiltered ? 'No matching resources' : 'No resources yet'} action={create}>
+            {isFiltered
               ? 'Change the filters.'
               : 'Create one here, or with POST /v1/resources and a key with the scope write.'}
           </Empty>

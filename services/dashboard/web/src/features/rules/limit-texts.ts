@@ -32,7 +32,7 @@ export function maximumText(most: number): string {
 
 /** Hint for a webhook's URL. */
 export function webhookUrlHint(limits: Limits<'webhook_urls'>): string {
-  const response = 'It must respond with status 200 within 10 seconds.';
+  const response = 'It must respond with status 200 within 10 seconds, or the timeout of the webhook.';
   if (!limits) return response;
   const { http, private_networks: hasPrivate } = limits.webhook_urls;
   const kind = http ? 'HTTP or HTTPS URL' : 'HTTPS URL';
