@@ -73,6 +73,8 @@ describe('The OpenAPI document', () => {
       'get /v1/events/{id}',
       'get /v1/incidents',
       'get /v1/incidents/{id}',
+      'get /v1/metrics/deliveries',
+      'get /v1/metrics/requests',
       'get /v1/replays',
       'get /v1/replays/{id}',
       'get /v1/requests',
