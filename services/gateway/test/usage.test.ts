@@ -64,7 +64,7 @@ describe('Request usage', () => {
   });
 
   test('is counted by route, class of the status and key', async () => {
-    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '4' } });
+    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '5' } });
     const [key, other] = [api.auth.newKey('read'), api.auth.newKey('read')];
     const get = (path: string, value = key.value) => api.send('GET', path, { key: value });
     for (const path of ['/v1/resources', '/v1/resources/res_none', '/v1/none', '/v1/webhooks']) await get(path);
