@@ -7,7 +7,7 @@ import { parseSync } from '@swc/core';
 import { check } from 'recheck';
 import { root } from './lib/prepare.mjs';
 
-const timeoutMs = 60_000;
+const timeoutMs = 600_000;
 /**
  * recheck searches for an attack with random texts where its theory does not apply; the same ones in every run. It counts
  * a match's steps, and reports a match that takes longer than a limit as an attack as well, so that the load of the

@@ -48,6 +48,7 @@ export async function run({ quick }) {
       status: 'active',
       sort: { field: 'name', descending: false },
       namePrefix: '',
+      metadata: [],
     });
     const { resources } = await readPage(client, listing, undefined, pageSize);
     const start = {

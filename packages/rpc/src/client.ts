@@ -1,10 +1,8 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import {
   type ChannelOptions,
-  type Metadata,
   makeGenericClientConstructor,
   type ServiceDefinition,
-  type ServiceError,
 } from '@grpc/grpc-js';
 import { currentCall } from '@rms/async';
 import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/async/tracing';
@@ -14,7 +12,7 @@ import { contextToMetadata } from './call-context.ts';
 import type { EndedCall } from './call-metrics.ts';
 import { withToken } from './call-token.ts';
 import { fromServiceError } from './error-mapping.ts';
-import { createLocalClient, isLocal } from './local.ts';
+import { createLocalClient, isLocal, type RawClient, type RawStream, type RawUnary } from './local.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import { type AnyService, maxMessageBytes, toServiceDefinition } from './service-definition.ts';
 
@@ -72,20 +70,6 @@ const channelOptions: ChannelOptions = {
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   'grpc.max_receive_message_length': maxMessageBytes,
 };
-
-/** Methods by name, as those of a client of grpc-js. */
-export type RawClient = { close(): void } & Record<string, unknown>;
-export type RawUnary = (
-  request: unknown,
-  metadata: Metadata,
-  options: { deadline: number },
-  callback: (error: ServiceError | null, response: unknown) => void,
-) => { cancel(): void };
-export type RawStream = (
-  request: unknown,
-  metadata: Metadata,
-  options: { deadline: number },
-) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
 
 /** Creates a service client. It connects at the first call and reconnects automatically. */
 export function createClient<S extends AnyService>(service: S, options: ClientOptions): RpcClient<S> {

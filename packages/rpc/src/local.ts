@@ -10,13 +10,26 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import type { RawClient, RawStream, RawUnary } from './client.ts';
 import { maxMessageBytes } from './service-definition.ts';
 
 /**
  * Calls between services of one process, without a connection. Messages are encoded and decoded as over gRPC, so that
  * caller and handler share no object and the same requests are refused.
  */
+
+/** Methods by name, as those of a client of grpc-js. */
+export type RawClient = { close(): void } & Record<string, unknown>;
+export type RawUnary = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+  callback: (error: ServiceError | null, response: unknown) => void,
+) => { cancel(): void };
+export type RawStream = (
+  request: unknown,
+  metadata: Metadata,
+  options: { deadline: number },
+) => AsyncIterable<unknown> & { cancel(): void; on(event: 'error', listener: () => void): unknown };
 
 const prefix = 'local:';
 /** Responses of a stream that its reader has not taken yet; with more, the handler waits. */
