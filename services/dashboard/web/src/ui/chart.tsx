@@ -55,8 +55,7 @@ export function Chart<T extends { readonly start: string }>(props: ChartProps<T>
   useEffect(() => {
     const element = root.current;
     if (!element) return;
-    const made = new uPlot(optionsOf(element, latest, setPointed), [[]], element);
-    made.setData(dataOf(latest.current));
+    const made = new uPlot(optionsOf(element, latest, setPointed), dataOf(latest.current), element);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);

@@ -10,7 +10,16 @@ import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { useDeliveryMetrics, useRequestMetrics, useUnfinishedDeliveries, useWorkspace } from './metrics-queries.ts';
 import { Quota } from './quota.tsx';
-import { intervalMs, intervalText, type Preset, presetOf, presets, type RangeSearch, rangeOf } from './ranges.ts';
+import {
+  intervalMs,
+  intervalText,
+  type Preset,
+  presetOf,
+  presets,
+  type Range,
+  type RangeSearch,
+  rangeOf,
+} from './ranges.ts';
 import { backlogText, deliveryRate, errorRate } from './rates.ts';
 
 type RequestPoint = RequestMetrics['data'][number];
@@ -81,12 +90,6 @@ export function MetricsCharts({
     ['Delivered', rate?.text ?? '–', rate?.of],
     ['Backlog', backlog?.text ?? '–', backlog?.of],
   ] as const;
-  const overTime = {
-    stepMs: intervalMs[range.granularity],
-    timeOf: (start: string) => intervalText(range.granularity, start),
-  };
-  const requestChart = { ...overTime, points: requests.data?.data ?? [] };
-  const deliveryChart = { ...overTime, points: deliveries.data?.data ?? [] };
   return (
     <>
       <ErrorNote error={requests.error ?? deliveries.error ?? attempts.error ?? unfinished.error ?? workspace.error} />
@@ -105,62 +108,85 @@ export function MetricsCharts({
         </div>
         {otherTiles}
       </div>
-      <div className="charts">
-        <ChartCard<RequestPoint>
-          title="Requests"
-          kind="bars"
-          {...requestChart}
-          textOf={count}
-          series={[
-            {
-              name: 'successful',
-              className: 'chart-1',
-              amountOf: (point) => Math.max(0, point.count - point.errors_4xx - point.errors_5xx),
-            },
-            { name: '4xx', className: 'chart-2', amountOf: (point) => point.errors_4xx },
-            { name: '5xx', className: 'chart-3', amountOf: (point) => point.errors_5xx },
-          ]}
-        />
-        <ChartCard<RequestPoint>
-          title="API latency"
-          kind="lines"
-          {...requestChart}
-          textOf={msText}
-          series={latencySeries(requests.data?.meta.total)}
-        />
-        <ChartCard<DeliveryPoint>
-          title="Deliveries"
-          kind="bars"
-          {...deliveryChart}
-          textOf={count}
-          series={[
-            { name: 'delivered', className: 'chart-1', amountOf: (point) => point.delivered },
-            { name: 'failed', className: 'chart-3', amountOf: (point) => point.failed },
-            { name: 'canceled', className: 'chart-4', amountOf: (point) => point.canceled },
-            { name: 'skipped', className: 'chart-2', amountOf: (point) => point.skipped },
-          ]}
-        />
-        <ChartCard<DeliveryPoint>
-          title="Delivery latency"
-          kind="lines"
-          {...deliveryChart}
-          textOf={msText}
-          series={latencySeries(deliveries.data?.meta.total)}
-        />
-        <ChartCard<AttemptsPoint>
-          title="Attempts by response"
-          kind="bars"
-          {...overTime}
-          points={attemptPoints(deliveryChart.points, attempts.data?.data ?? [])}
-          textOf={count}
-          series={responses.map(([group, name, className]) => ({
-            name,
-            className,
-            amountOf: ({ attempts: made }) => made[group] ?? 0,
-          }))}
-        />
-      </div>
+      <Charts range={range} requests={requests.data} deliveries={deliveries.data} attempts={attempts.data} />
     </>
+  );
+}
+
+function Charts({
+  range,
+  requests,
+  deliveries,
+  attempts,
+}: {
+  readonly range: Range;
+  readonly requests: RequestMetrics | undefined;
+  readonly deliveries: DeliveryMetrics | undefined;
+  /** Deliveries by class of the status. */
+  readonly attempts: DeliveryMetrics | undefined;
+}) {
+  const overTime = {
+    stepMs: intervalMs[range.granularity],
+    timeOf: (start: string) => intervalText(range.granularity, start),
+  };
+  const requestChart = { ...overTime, points: requests?.data ?? [] };
+  const deliveryChart = { ...overTime, points: deliveries?.data ?? [] };
+  return (
+    <div className="charts">
+      <ChartCard<RequestPoint>
+        title="Requests"
+        kind="bars"
+        {...requestChart}
+        textOf={count}
+        series={[
+          {
+            name: 'successful',
+            className: 'chart-1',
+            amountOf: (point) => Math.max(0, point.count - point.errors_4xx - point.errors_5xx),
+          },
+          { name: '4xx', className: 'chart-2', amountOf: (point) => point.errors_4xx },
+          { name: '5xx', className: 'chart-3', amountOf: (point) => point.errors_5xx },
+        ]}
+      />
+      <ChartCard<RequestPoint>
+        title="API latency"
+        kind="lines"
+        {...requestChart}
+        textOf={msText}
+        series={latencySeries(requests?.meta.total)}
+      />
+      <ChartCard<DeliveryPoint>
+        title="Deliveries"
+        kind="bars"
+        {...deliveryChart}
+        textOf={count}
+        series={[
+          { name: 'delivered', className: 'chart-1', amountOf: (point) => point.delivered },
+          { name: 'failed', className: 'chart-3', amountOf: (point) => point.failed },
+          { name: 'canceled', className: 'chart-4', amountOf: (point) => point.canceled },
+          { name: 'skipped', className: 'chart-2', amountOf: (point) => point.skipped },
+        ]}
+      />
+      <ChartCard<DeliveryPoint>
+        title="Delivery latency"
+        kind="lines"
+        {...deliveryChart}
+        textOf={msText}
+        series={latencySeries(deliveries?.meta.total)}
+      />
+      <ChartCard<AttemptsPoint>
+        title="Attempts by response"
+        kind="bars"
+        {...overTime}
+        points={attemptPoints(deliveryChart.points, attempts?.data ?? [])}
+        textOf={count}
+        series={responses.map(([group, name, className]) => ({
+          name,
+          className,
+          amountOf: ({ attempts: made }) => made[group] ?? 0,
+        }))}
+      />
+    </div>
   );
 }
 
