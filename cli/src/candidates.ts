@@ -29,7 +29,9 @@ export function candidatesOf(program: Command, words: readonly string[]): Candid
     ? valuesOf(option)
     : begun.startsWith('-')
       ? optionsOf(command)
-      : [...commandsOf(command), ...plain(command.registeredArguments[operands]?.argChoices)];
+      : operands === 0 && command.commands.length > 0
+        ? commandsOf(command)
+        : plain(command.registeredArguments[operands]?.argChoices);
   return possible.filter(({ word }) => word.startsWith(begun));
 }
 

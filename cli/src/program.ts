@@ -79,6 +79,8 @@ const groups: readonly Entry[] = [
     ]),
     load: () => import('./commands/alerts.ts'),
   },
+  { name: 'members', about: 'manage members of the workspace', withKey: operationsOn('members') },
+  { name: 'invitations', about: 'manage invitations to the workspace', withKey: operationsOn('invitations') },
   { name: 'workspaces', about: 'manage workspaces', load: () => import('./commands/workspaces.ts') },
   { name: 'users', about: 'manage dashboard users', load: () => import('./commands/users.ts') },
   { name: 'plans', about: 'manage plans (named sets of limits)', load: () => import('./commands/plans.ts') },

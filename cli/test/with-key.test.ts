@@ -89,6 +89,8 @@ test('every operation of the API is a command', async () => {
     ...['alerts rules list', 'alerts rules show', 'alerts rules update', 'alerts rules test'],
     ...['alerts channels list', 'alerts channels create', 'alerts channels show', 'alerts channels update'],
     ...['alerts channels delete', 'alerts channels test'],
+    ...['members list', 'members show', 'members update', 'members remove'],
+    ...['invitations list', 'invitations create', 'invitations show', 'invitations revoke'],
     ...['workspace', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);

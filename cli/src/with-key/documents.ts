@@ -15,6 +15,8 @@ export type Noun =
   | 'incidents'
   | 'alert-channels'
   | 'keys'
+  | 'members'
+  | 'invitations'
   | 'workspace'
   | 'audit';
 
@@ -47,6 +49,8 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   incidents: ['id', 'kind', 'subject.id', 'subject.name', 'status', 'severity', 'opened_at', 'closed_at', 'summary'],
   'alert-channels': ['id', 'type', 'name', 'addresses', 'url', 'hint', 'created_at'],
   keys: ['id', 'name', 'scope', 'hint', 'created_at', 'last_used_at', 'expires_at', 'status'],
+  members: ['id', 'email', 'name', 'role', 'has_second_factor', 'disabled', 'last_sign_in_at'],
+  invitations: ['id', 'email', 'role', 'invited_by', 'created_at', 'expires_at'],
   workspace: [],
   audit: ['created_at', 'action', 'actor', 'actor_name', 'target_id', 'request_id'],
 };

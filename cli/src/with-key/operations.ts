@@ -27,6 +27,8 @@ const collections: Readonly<Record<Noun, string>> = {
   incidents: 'incidents',
   'alert-channels': 'alert_channels',
   keys: 'api_keys',
+  members: 'members',
+  invitations: 'invitations',
   workspace: 'workspace',
   audit: 'audit_log',
 };
@@ -85,7 +87,7 @@ function nameOf(
   if (id === undefined) return method === 'post' ? 'create' : 'list';
   if (method === 'get') return 'show';
   if (method === 'patch' || method === 'put') return 'update';
-  return noun === 'keys' ? 'revoke' : 'delete';
+  return { keys: 'revoke', invitations: 'revoke', members: 'remove' }[noun as string] ?? 'delete';
 }
 
 /** A field and its option. */

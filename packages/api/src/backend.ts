@@ -5,6 +5,7 @@ import type { Status } from '@rms/proto/google/rpc/status_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
@@ -52,10 +53,20 @@ export type Alerts = Pick<
   | 'updateChannel'
   | 'deleteChannel'
   | 'testChannel'
+  | 'getEmailStatus'
 >;
 
 /** The methods of the usage service that the API calls. */
 export type Usage = Pick<RpcClient<typeof UsageService>, 'getUsage' | 'getRequestMetrics' | 'getDeliveryMetrics'>;
+
+/** The methods of auth that manage members and invitations. */
+export interface Team {
+  readonly members: RpcClient<typeof MembersService>;
+  readonly invitations: Pick<
+    RpcClient<typeof InvitationsService>,
+    'createInvitation' | 'listInvitations' | 'getInvitation' | 'revokeInvitation'
+  >;
+}
 
 /** RPC clients whose calls serve one request each. */
 export interface Clients {
@@ -66,12 +77,20 @@ export interface Clients {
   readonly usage: Usage | undefined;
   /** undefined if this installation has no alerts; see {@link alertsOf}. */
   readonly alerts: Alerts | undefined;
+  /** undefined: the members are not managed through this API; see {@link teamOf}. */
+  readonly team: Team | undefined;
   /** undefined: users are named by their IDs. */
   readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers'> | undefined;
   readonly requests: Pick<RpcClient<typeof RequestsService>, 'listRequests' | 'searchRequests'>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly events: RpcClient<typeof EventsService>;
+}
+
+/** Returns the clients for members and invitations. Throws `not_found` where only pages manage them. */
+export function teamOf({ team }: Pick<Clients, 'team'>): Team {
+  if (team) return team;
+  throw new RmsError('not_found');
 }
 
 /** Returns the client of alerts. Throws `service_unavailable` if the installation has none. */

@@ -5,7 +5,9 @@ import { deliveryEndpoints } from './delivery/endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 import { eventEndpoints } from './event/endpoints.ts';
 import { incidentEndpoints } from './incident/endpoints.ts';
+import { invitationEndpoints } from './invitation/endpoints.ts';
 import { keyEndpoints } from './key/endpoints.ts';
+import { memberEndpoints } from './member/endpoints.ts';
 import { metricsEndpoints } from './metrics/endpoints.ts';
 import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
@@ -26,6 +28,8 @@ export const endpoints: readonly Endpoint[] = [
   ...incidentEndpoints,
   ...alertChannelEndpoints,
   ...keyEndpoints,
+  ...memberEndpoints,
+  ...invitationEndpoints,
   ...workspaceEndpoints,
   ...auditEntryEndpoints,
 ];

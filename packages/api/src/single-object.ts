@@ -3,7 +3,7 @@ import { RmsError } from '@rms/base/errors';
 import { type IdPrefix, isId } from '@rms/base/ids';
 import { type Response, shownText } from '@rms/net/http';
 
-type Checked = Extract<IdPrefix, 'res' | 'wh' | 'key' | 'evt' | 'dlv' | 'rpl' | 'inc' | 'chn'>;
+type Checked = Extract<IdPrefix, 'res' | 'wh' | 'key' | 'evt' | 'dlv' | 'rpl' | 'inc' | 'chn' | 'usr' | 'inv'>;
 
 const nouns: Readonly<Record<Checked, string>> = {
   res: 'resource',
@@ -14,6 +14,8 @@ const nouns: Readonly<Record<Checked, string>> = {
   rpl: 'replay',
   inc: 'incident',
   chn: 'alert channel',
+  usr: 'member',
+  inv: 'invitation',
 };
 const maxShownLength = 64;
 /** In base64url characters: 96 bits. */

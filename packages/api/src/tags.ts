@@ -13,6 +13,7 @@ export const tags = {
     'Rules that watch requests, webhooks, keys and the quota, the incidents that they open, and the channels that ' +
     'report them.',
   'API keys': 'Credentials of API clients. A key belongs to one workspace and environment.',
+  Members: 'Users with a role in the workspace, in both environments, and invitations.',
   Workspace: 'The workspace of the key, its limits and its audit log.',
 } as const;
 

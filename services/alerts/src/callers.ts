@@ -22,7 +22,7 @@ const managed = [
  * all methods.
  */
 export const callers: Callers = {
-  gateway: [reportUsage, ...forKeys(...counted, ...managed)],
+  gateway: [reportUsage, ...forKeys(...counted, getEmailStatus, ...managed)],
   webhooks: [reportUsage],
   dashboard: [
     ...forUsers(...managed, ...counted, getEmailStatus),

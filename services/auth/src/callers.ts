@@ -13,7 +13,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
-const { createInvitation, listInvitations, revokeInvitation, findInvitation, acceptInvitation } =
+const { createInvitation, listInvitations, getInvitation, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
 const {
   getUser,
@@ -50,6 +50,11 @@ export const callers: Callers = {
       AuditService.method.listAuditEntries,
       RequestsService.method.listRequests,
       RequestsService.method.searchRequests,
+      ...MembersService.methods,
+      createInvitation,
+      listInvitations,
+      getInvitation,
+      revokeInvitation,
     ),
   ],
   alerts: [listWorkspaces, getWorkspace, listKeys, MembersService.method.listMembers, ...EmailRequestsService.methods],
@@ -65,6 +70,7 @@ export const callers: Callers = {
       ...SecondFactorsService.methods,
       createInvitation,
       listInvitations,
+      getInvitation,
       revokeInvitation,
       acceptInvitation,
       changePassword,

@@ -20,6 +20,8 @@ import { deleteEmailRequests } from './rpc/delete-email-requests.ts';
 import { deleteUser } from './rpc/delete-user.ts';
 import { endSessions } from './rpc/end-sessions.ts';
 import { findInvitation } from './rpc/find-invitation.ts';
+import { getInvitation } from './rpc/get-invitation.ts';
+import { getMember } from './rpc/get-member.ts';
 import { getSecondFactor } from './rpc/get-second-factor.ts';
 import { getUser } from './rpc/get-user.ts';
 import type { HandlerParts } from './rpc/handler.ts';
@@ -83,12 +85,14 @@ export function userServices(parts: HandlerParts): ReturnType<typeof rpcService>
     }),
     rpcService(MembersService, {
       listMembers: listMembers(parts),
+      getMember: getMember(parts),
       updateMember: updateMember(parts),
       removeMember: removeMember(parts),
     }),
     rpcService(InvitationsService, {
       createInvitation: createInvitation(parts),
       listInvitations: listInvitations(parts),
+      getInvitation: getInvitation(parts),
       revokeInvitation: revokeInvitation(parts),
       findInvitation: findInvitation(parts),
       acceptInvitation: acceptInvitation(parts),

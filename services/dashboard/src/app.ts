@@ -69,7 +69,7 @@ export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const rates = createUserRates();
   const bodies = new BodyBudget();
-  const apiBackend = createBackend(backend.resources, backend, false);
+  const apiBackend = createBackend(backend.resources, { ...backend, team: backend }, false);
   const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */

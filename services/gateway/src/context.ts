@@ -3,8 +3,10 @@ import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
+import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -20,6 +22,8 @@ export interface GatewayContext {
   readonly auth: RpcClient<typeof KeysService>;
   readonly workspaces: RpcClient<typeof WorkspacesService>;
   readonly audit: RpcClient<typeof AuditService>;
+  readonly members: RpcClient<typeof MembersService>;
+  readonly invitations: RpcClient<typeof InvitationsService>;
   readonly keyUses: RpcClient<typeof KeyUsesService>;
   /** Receives and returns request counts. If undefined, requests are not counted. */
   readonly usage: RpcClient<typeof UsageService> | undefined;
@@ -76,6 +80,8 @@ export function createGatewayContext(
     metrics,
     auth: overrides.auth ?? createClient(KeysService, client(settings.AUTH_ADDRESS)),
     workspaces: overrides.workspaces ?? createClient(WorkspacesService, client(settings.AUTH_ADDRESS)),
+    members: overrides.members ?? createClient(MembersService, client(settings.AUTH_ADDRESS)),
+    invitations: overrides.invitations ?? createClient(InvitationsService, client(settings.AUTH_ADDRESS)),
     audit: overrides.audit ?? createClient(AuditService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
     usage: overrides.usage ?? (alerts === undefined ? undefined : createClient(UsageService, client(alerts))),

@@ -40,7 +40,8 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     audit,
     usage: context.usage,
     alerts: context.alerts,
-    // Emails of members are not shown to API keys.
+    team: { members: context.members, invitations: context.invitations },
+    // Timelines do not show the email addresses of members to API keys.
     members: undefined,
     requests: context.requests,
     webhooks,
@@ -94,6 +95,8 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       context.keyUses,
       ...(context.usage ? [context.usage] : []),
       ...(context.alerts ? [context.alerts] : []),
+      context.members,
+      context.invitations,
       context.requests,
       resources,
       webhooks,

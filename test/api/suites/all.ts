@@ -11,6 +11,7 @@ import { idempotencySuite } from './idempotency.ts';
 import { isolationSuite } from './isolation.ts';
 import { limitsSuite } from './limits.ts';
 import { listsSuite } from './lists.ts';
+import { membersSuite } from './members.ts';
 import { metricsSuite } from './metrics.ts';
 import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
@@ -59,6 +60,7 @@ export const requestsPart: Part = {
     alertsSuite,
     alertOperationsSuite,
     roundTripsSuite,
+    membersSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { endpoints } from '@rms/api/endpoints';
 import { inputFields } from '@rms/api/input-fields';
 import { perSuite } from '@rms/testkit';
@@ -53,6 +54,7 @@ const changes: Readonly<Record<string, fc.Arbitrary<object>>> = {
     }),
   }),
   '/v1/alert_channels/{id}': some({ name: text(50) }),
+  '/v1/members/{id}': fc.record({ role: fc.constantFrom('viewer', 'developer', 'admin') }),
   '/v1/alert_rules/{kind}': some({ enabled: fc.boolean(), to_owners: fc.boolean() }),
 };
 
@@ -75,7 +77,10 @@ export function roundTripsSuite(target: () => Target): void {
         { type: 'webhook', name: 'w', url: 'https://example.com/alerts' },
       ];
       const rules = (await client.get<{ data: { kind: string }[] }>('/v1/alert_rules')).body.data;
+      const email = `${randomUUID()}@example.com`;
+      const { id: member } = await account.rms<{ id: string }>('users', 'create', '--email', email, '--role', 'viewer');
       return {
+        '/v1/members/{id}': [`/v1/members/${member}`],
         '/v1/resources/{id}': [await make('/v1/resources', { name: 'r' })],
         '/v1/api_keys/{id}': [
           await make('/v1/api_keys', { name: 'k', scope: 'restricted', permissions: ['keys:read'] }),

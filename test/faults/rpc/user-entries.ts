@@ -49,6 +49,10 @@ export const userEntries: Entries<
       [{}, {}],
       [{ workspaceId }, ...insufficient],
     ]),
+    getMember: inWorkspace(({ owner: { workspaceId }, userId }) => [
+      [{ userId }, 'not_found'],
+      [{ workspaceId, userId }, ...insufficient],
+    ]),
     updateMember: inWorkspace(({ owner: { workspaceId }, userId }) => [
       [{ userId, role: Role.VIEWER }, 'not_found'],
       [{ workspaceId, userId, role: Role.VIEWER }, ...insufficient],
@@ -66,6 +70,10 @@ export const userEntries: Entries<
     listInvitations: inWorkspace(({ owner: { workspaceId } }) => [
       [{}, {}],
       [{ workspaceId }, ...insufficient],
+    ]),
+    getInvitation: inWorkspace(({ owner: { workspaceId }, invitationId: id }) => [
+      [{ id }, 'not_found'],
+      [{ workspaceId, id }, ...insufficient],
     ]),
     revokeInvitation: inWorkspace(({ owner: { workspaceId }, invitationId: id }) => [
       [{ id }, 'not_found'],

@@ -505,6 +505,81 @@ class KeysOperations:
         return self._transport.send("POST", path_of("/v1/api_keys/{id}/roll", id), options, body=body, is_keyed=True)
 
 
+class MembersOperations:
+    """Operations of `rms.members`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListMembersQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Member, types.MemberListMeta]:
+        """List members. Users with a role in the workspace, in both environments, sorted by email
+        address. The key acts for the user who created it, with the present role of this user and
+        at most as an admin. Requires a key with scope `admin`.
+        """
+        return List(self._transport, "/v1/members", query, options)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Member], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Member]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Member], Result[None]]:
+        """Get a member. The key acts for the user who created it, with the present role of this
+        user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return self._transport.send("GET", path_of("/v1/members/{id}", id), options)
+
+    def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+        """Change the role of a member. It takes effect with the next request of the member. A key
+        cannot change owners or make owners. The key acts for the user who created it, with the
+        present role of this user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
+
+    def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+        """Remove a member. Access to the workspace ends immediately. Keys that the member created
+        stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
+        user who created it, with the present role of this user and at most as an admin. Requires
+        a key with scope `admin`.
+        """
+        return self._transport.send("DELETE", path_of("/v1/members/{id}", id), options, query=query)
+
+
+class InvitationsOperations:
+    """Operations of `rms.invitations`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListInvitationsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Invitation, types.InvitationListMeta]:
+        """List invitations. Invitations that have not been accepted, newest first. Expired ones are
+        listed for 30 days. Requires a key with scope `admin`.
+        """
+        return List(self._transport, "/v1/invitations", query, options)
+
+    def create(self, body: types.CreateInvitation, **options: Unpack[CreateOptions]) -> Result[types.CreatedInvitation]:
+        """Invite a member. Sends a link to the address. A repeated invitation of an address
+        replaces the previous link. A key cannot invite owners. An invitation ends if the user
+        who created the key loses the role that permits it. Requires a key with scope `admin`.
+        """
+        return self._transport.send("POST", "/v1/invitations", options, body=body, is_keyed=True)
+
+    @overload
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Invitation], Result[None]]: ...
+
+    @overload
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Invitation]: ...
+
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Invitation], Result[None]]:
+        """Get an invitation. Requires a key with scope `admin`."""
+        return self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
+
+    def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+        """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
+        return self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
+
+
 class WorkspaceOperations:
     """Operations of `rms.workspace`."""
 
@@ -555,6 +630,8 @@ class Nouns:
         self.incidents = IncidentsOperations(transport)
         self.alert_channels = AlertChannelsOperations(transport)
         self.keys = KeysOperations(transport)
+        self.members = MembersOperations(transport)
+        self.invitations = InvitationsOperations(transport)
         self.workspace = WorkspaceOperations(transport)
         self.audit = AuditOperations(transport)
 
@@ -1048,6 +1125,81 @@ class AsyncKeysOperations:
         return await self._transport.send("POST", path_of("/v1/api_keys/{id}/roll", id), options, body=body, is_keyed=True)
 
 
+class AsyncMembersOperations:
+    """Operations of `rms.members`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListMembersQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Member, types.MemberListMeta]:
+        """List members. Users with a role in the workspace, in both environments, sorted by email
+        address. The key acts for the user who created it, with the present role of this user and
+        at most as an admin. Requires a key with scope `admin`.
+        """
+        return AsyncList(self._transport, "/v1/members", query, options)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Member], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Member]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Member], Result[None]]:
+        """Get a member. The key acts for the user who created it, with the present role of this
+        user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("GET", path_of("/v1/members/{id}", id), options)
+
+    async def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+        """Change the role of a member. It takes effect with the next request of the member. A key
+        cannot change owners or make owners. The key acts for the user who created it, with the
+        present role of this user and at most as an admin. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
+
+    async def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+        """Remove a member. Access to the workspace ends immediately. Keys that the member created
+        stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
+        user who created it, with the present role of this user and at most as an admin. Requires
+        a key with scope `admin`.
+        """
+        return await self._transport.send("DELETE", path_of("/v1/members/{id}", id), options, query=query)
+
+
+class AsyncInvitationsOperations:
+    """Operations of `rms.invitations`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, query: Union[types.ListInvitationsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Invitation, types.InvitationListMeta]:
+        """List invitations. Invitations that have not been accepted, newest first. Expired ones are
+        listed for 30 days. Requires a key with scope `admin`.
+        """
+        return AsyncList(self._transport, "/v1/invitations", query, options)
+
+    async def create(self, body: types.CreateInvitation, **options: Unpack[CreateOptions]) -> Result[types.CreatedInvitation]:
+        """Invite a member. Sends a link to the address. A repeated invitation of an address
+        replaces the previous link. A key cannot invite owners. An invitation ends if the user
+        who created the key loses the role that permits it. Requires a key with scope `admin`.
+        """
+        return await self._transport.send("POST", "/v1/invitations", options, body=body, is_keyed=True)
+
+    @overload
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Invitation], Result[None]]: ...
+
+    @overload
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Invitation]: ...
+
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Invitation], Result[None]]:
+        """Get an invitation. Requires a key with scope `admin`."""
+        return await self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
+
+    async def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+        """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
+        return await self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
+
+
 class AsyncWorkspaceOperations:
     """Operations of `rms.workspace`."""
 
@@ -1098,5 +1250,7 @@ class AsyncNouns:
         self.incidents = AsyncIncidentsOperations(transport)
         self.alert_channels = AsyncAlertChannelsOperations(transport)
         self.keys = AsyncKeysOperations(transport)
+        self.members = AsyncMembersOperations(transport)
+        self.invitations = AsyncInvitationsOperations(transport)
         self.workspace = AsyncWorkspaceOperations(transport)
         self.audit = AsyncAuditOperations(transport)

@@ -344,6 +344,20 @@ class RollApiKey(TypedDict):
 
 
 @final
+class UpdateMember(TypedDict):
+    role: Literal["viewer", "developer", "admin", "owner"]
+    """Each role includes the permissions of the previous one."""
+
+
+@final
+class CreateInvitation(TypedDict):
+    email: str
+    """Address of the new member."""
+    role: Literal["viewer", "developer", "admin", "owner"]
+    """Each role includes the permissions of the previous one."""
+
+
+@final
 class Resource(TypedDict):
     id: str
     type: Literal["resource"]
@@ -1658,6 +1672,105 @@ class ApiKeyWithClients(TypedDict):
 
 
 @final
+class MemberListMeta(TypedDict):
+    total: int
+    """Exact number of items that match the filter."""
+    page: int
+    per_page: int
+
+
+@final
+class MemberListLinks(TypedDict):
+    next: Union[str, None]
+    """URL of the next page; null if there is none."""
+    prev: Union[str, None]
+    """URL of the previous page; null if there is none."""
+
+
+@final
+class MemberList(TypedDict):
+    data: Sequence[Member]
+    meta: MemberListMeta
+    links: MemberListLinks
+
+
+@final
+class Member(TypedDict):
+    id: str
+    type: Literal["member"]
+    email: str
+    name: str
+    """Empty if the user has not set one."""
+    role: Literal["viewer", "developer", "admin", "owner"]
+    """Each role includes the permissions of the previous one."""
+    has_second_factor: bool
+    disabled: bool
+    """A disabled user cannot sign in."""
+    last_sign_in_at: Union[str, None]
+    created_at: str
+    """Time at which the user joined the workspace."""
+
+
+@final
+class InvitationListMeta(TypedDict):
+    total: int
+    """Exact number of items that match the filter."""
+    page: int
+    per_page: int
+
+
+@final
+class InvitationListLinks(TypedDict):
+    next: Union[str, None]
+    """URL of the next page; null if there is none."""
+    prev: Union[str, None]
+    """URL of the previous page; null if there is none."""
+
+
+@final
+class InvitationList(TypedDict):
+    data: Sequence[Invitation]
+    meta: InvitationListMeta
+    links: InvitationListLinks
+
+
+@final
+class Invitation(TypedDict):
+    id: str
+    type: Literal["invitation"]
+    email: str
+    role: Literal["viewer", "developer", "admin", "owner"]
+    """Each role includes the permissions of the previous one."""
+    invited_by: str
+    """`user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created
+    it.
+    """
+    created_at: str
+    expires_at: str
+    """7 days after the creation."""
+
+
+@final
+class CreatedInvitation(TypedDict):
+    id: str
+    type: Literal["invitation"]
+    email: str
+    role: Literal["viewer", "developer", "admin", "owner"]
+    """Each role includes the permissions of the previous one."""
+    invited_by: str
+    """`user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created
+    it.
+    """
+    created_at: str
+    expires_at: str
+    """7 days after the creation."""
+    token: NotRequired[str]
+    """The link is the URL of the dashboard, `/invitation#` and this token. Present only if this
+    installation sends no email, and only in the response to the API key that sent the request.
+    """
+
+
+@final
 class WorkspaceLimits(TypedDict):
     """Limits. Null: no limit."""
 
@@ -1860,6 +1973,28 @@ class ListApiKeysQuery(TypedDict):
     """Only keys with this status."""
     name: NotRequired[str]
     """Only keys whose name contains this text (case-insensitive)."""
+    per_page: NotRequired[int]
+    """Items per page."""
+    cursor: NotRequired[str]
+    """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+@final
+class ListMembersQuery(TypedDict):
+    per_page: NotRequired[int]
+    """Items per page."""
+    cursor: NotRequired[str]
+    """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+@final
+class RemoveMemberQuery(TypedDict):
+    revoke_keys: NotRequired[bool]
+    """true: also revokes the keys that the member created, in both environments."""
+
+
+@final
+class ListInvitationsQuery(TypedDict):
     per_page: NotRequired[int]
     """Items per page."""
     cursor: NotRequired[str]

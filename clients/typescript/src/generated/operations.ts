@@ -24,11 +24,13 @@ import type {
   AuditLog,
   CreateAlertChannel,
   CreateApiKey,
+  CreateInvitation,
   CreateReplay,
   CreateResource,
   CreateWebhook,
   CreatedAlertChannel,
   CreatedApiKey,
+  CreatedInvitation,
   CreatedWebhook,
   Delivery,
   DeliveryList,
@@ -40,6 +42,8 @@ import type {
   GetRequestMetricsQuery,
   Incident,
   IncidentList,
+  Invitation,
+  InvitationList,
   ListAlertChannelsQuery,
   ListAlertRulesQuery,
   ListApiKeysQuery,
@@ -47,11 +51,16 @@ import type {
   ListDeliveriesQuery,
   ListEventsQuery,
   ListIncidentsQuery,
+  ListInvitationsQuery,
+  ListMembersQuery,
   ListReplaysQuery,
   ListRequestsQuery,
   ListResourcesQuery,
   ListWebhooksQuery,
+  Member,
+  MemberList,
   MuteIncident,
+  RemoveMemberQuery,
   Replay,
   ReplayEstimate,
   ReplayList,
@@ -70,6 +79,7 @@ import type {
   UpdateAlertChannel,
   UpdateAlertRule,
   UpdateApiKey,
+  UpdateMember,
   UpdateResource,
   UpdateWebhook,
   Webhook,
@@ -590,6 +600,90 @@ export class KeysOperations {
   }
 }
 
+/** Operations of `rms.members`. */
+export class MembersOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List members. Users with a role in the workspace, in both environments, sorted by email address. The key acts for
+   * the user who created it, with the present role of this user and at most as an admin. Requires a key with scope
+   * `admin`.
+   */
+  list(query: ListMembersQuery = {}, options?: CallOptions): List<Member, MemberList['meta']> {
+    return new List(this.#transport, '/v1/members', query, options);
+  }
+
+  /**
+   * Get a member. The key acts for the user who created it, with the present role of this user and at most as an admin.
+   * Requires a key with scope `admin`.
+   */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Member> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<Member>>;
+  get(id: string, options?: ReadOptions): Promise<Result<Member> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/members/${id}`, { options });
+  }
+
+  /**
+   * Change the role of a member. It takes effect with the next request of the member. A key cannot change owners or
+   * make owners. The key acts for the user who created it, with the present role of this user and at most as an admin.
+   * Requires a key with scope `admin`.
+   */
+  update(id: string, body: UpdateMember, options?: CallOptions): Promise<Result<Member>> {
+    return this.#transport.send('PATCH', pathOf`/v1/members/${id}`, { options, body });
+  }
+
+  /**
+   * Remove a member. Access to the workspace ends immediately. Keys that the member created stay valid unless
+   * `revoke_keys` is true. A key cannot remove owners. The key acts for the user who created it, with the present role
+   * of this user and at most as an admin. Requires a key with scope `admin`.
+   */
+  remove(id: string, query: RemoveMemberQuery = {}, options?: CallOptions): Promise<Result<undefined>> {
+    return this.#transport.send('DELETE', pathOf`/v1/members/${id}`, { options, query });
+  }
+}
+
+/** Operations of `rms.invitations`. */
+export class InvitationsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List invitations. Invitations that have not been accepted, newest first. Expired ones are listed for 30 days.
+   * Requires a key with scope `admin`.
+   */
+  list(query: ListInvitationsQuery = {}, options?: CallOptions): List<Invitation, InvitationList['meta']> {
+    return new List(this.#transport, '/v1/invitations', query, options);
+  }
+
+  /**
+   * Invite a member. Sends a link to the address. A repeated invitation of an address replaces the previous link. A key
+   * cannot invite owners. An invitation ends if the user who created the key loses the role that permits it. Requires a
+   * key with scope `admin`.
+   */
+  create(body: CreateInvitation, options?: CreateOptions): Promise<Result<CreatedInvitation>> {
+    return this.#transport.send('POST', '/v1/invitations', { options, body, isKeyed: true });
+  }
+
+  /** Get an invitation. Requires a key with scope `admin`. */
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Invitation> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<Invitation>>;
+  get(id: string, options?: ReadOptions): Promise<Result<Invitation> | NotModified> {
+    return this.#transport.send('GET', pathOf`/v1/invitations/${id}`, { options });
+  }
+
+  /** Revoke an invitation. Its link no longer works. Requires a key with scope `admin`. */
+  revoke(id: string, options?: CallOptions): Promise<Result<undefined>> {
+    return this.#transport.send('DELETE', pathOf`/v1/invitations/${id}`, { options });
+  }
+}
+
 /** Operations of `rms.workspace`. */
 export class WorkspaceOperations {
   readonly #transport: Transport;
@@ -639,6 +733,8 @@ export class Nouns {
   readonly incidents: IncidentsOperations;
   readonly alertChannels: AlertChannelsOperations;
   readonly keys: KeysOperations;
+  readonly members: MembersOperations;
+  readonly invitations: InvitationsOperations;
   readonly workspace: WorkspaceOperations;
   readonly audit: AuditOperations;
 
@@ -654,6 +750,8 @@ export class Nouns {
     this.incidents = new IncidentsOperations(transport);
     this.alertChannels = new AlertChannelsOperations(transport);
     this.keys = new KeysOperations(transport);
+    this.members = new MembersOperations(transport);
+    this.invitations = new InvitationsOperations(transport);
     this.workspace = new WorkspaceOperations(transport);
     this.audit = new AuditOperations(transport);
   }

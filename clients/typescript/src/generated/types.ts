@@ -289,6 +289,18 @@ export interface RollApiKey {
   overlap?: number | undefined;
 }
 
+export interface UpdateMember {
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+}
+
+export interface CreateInvitation {
+  /** Address of the new member. */
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+}
+
 export interface Resource {
   id: string;
   type: "resource";
@@ -1397,6 +1409,85 @@ export interface ApiKeyWithClients {
   }[];
 }
 
+export interface MemberList {
+  data: readonly Member[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface Member {
+  id: string;
+  type: "member";
+  email: string;
+  /** Empty if the user has not set one. */
+  name: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  has_second_factor: boolean;
+  /** A disabled user cannot sign in. */
+  disabled: boolean;
+  last_sign_in_at: string | null;
+  /** Time at which the user joined the workspace. */
+  created_at: string;
+}
+
+export interface InvitationList {
+  data: readonly Invitation[];
+  meta: {
+    /** Exact number of items that match the filter. */
+    total: number;
+    page: number;
+    per_page: number;
+  };
+  links: {
+    /** URL of the next page; null if there is none. */
+    next: string | null;
+    /** URL of the previous page; null if there is none. */
+    prev: string | null;
+  };
+}
+
+export interface Invitation {
+  id: string;
+  type: "invitation";
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  /** `user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created it. */
+  invited_by: string;
+  created_at: string;
+  /** 7 days after the creation. */
+  expires_at: string;
+}
+
+export interface CreatedInvitation {
+  id: string;
+  type: "invitation";
+  email: string;
+  /** Each role includes the permissions of the previous one. */
+  role: "viewer" | "developer" | "admin" | "owner";
+  /** `user:` or `key:` with an ID, or `operator:` with a name. Of an API key, the user who created it. */
+  invited_by: string;
+  created_at: string;
+  /** 7 days after the creation. */
+  expires_at: string;
+  /**
+   * The link is the URL of the dashboard, `/invitation#` and this token. Present only if this installation sends no
+   * email, and only in the response to the API key that sent the request.
+   */
+  token?: string | undefined;
+}
+
 export interface Workspace {
   id: string;
   type: "workspace";
@@ -1569,6 +1660,25 @@ export interface ListApiKeysQuery {
   status?: "active" | "expired" | "revoked" | "rolled" | undefined;
   /** Only keys whose name contains this text (case-insensitive). */
   name?: string | undefined;
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface ListMembersQuery {
+  /** Items per page. */
+  per_page?: number | undefined;
+  /** Opaque value from `links.next` or `links.prev` of an earlier response. */
+  cursor?: string | undefined;
+}
+
+export interface RemoveMemberQuery {
+  /** true: also revokes the keys that the member created, in both environments. */
+  revoke_keys?: boolean | undefined;
+}
+
+export interface ListInvitationsQuery {
   /** Items per page. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */

@@ -183,8 +183,8 @@ export const clientCertificateBody = z
   .meta({
     id: 'SetWebhookClientCertificate',
     example: {
-      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
-      private_key: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+      certificate: '-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n',
+      private_key: '-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n',
     },
   });
 

@@ -64,7 +64,7 @@ const grants = {
     scope: 'admin',
     restricted: true,
   },
-  'members:read': { permits: 'read members', role: 'viewer' },
+  'members:read': { permits: 'read members and invitations', role: 'viewer', scope: 'admin' },
 
   'resources:write': {
     permits: 'create, change and delete resources',
@@ -103,7 +103,7 @@ const grants = {
     restricted: true,
   },
   /** Invite, change and remove members. Only owners manage owners; see {@link mayChangeRole}. */
-  'members:write': { permits: 'invite, change and remove members', role: 'admin' },
+  'members:write': { permits: 'invite, change and remove members', role: 'admin', scope: 'admin' },
 
   /** Create further workspaces. */
   'workspaces:create': { permits: 'create workspaces', role: 'owner' },

@@ -56,7 +56,9 @@ export function checkChannel(type: ChannelType, fields: ChannelFields, isNew: bo
   if (isNew && fields.name === undefined) refuse('name', 'is required');
   if (nameProblem) refuse('name', nameProblem);
   for (const field of ['addresses', 'url', 'routingKey'] as const) {
-    const isGiven = fields[field] !== undefined;
+    const value = fields[field];
+    // An empty list is what a channel of another type has.
+    const isGiven = value !== undefined && (field === own || value.length > 0);
     if (field !== own && isGiven) refuse(fieldNames[field], `is not supported by a channel of type ${type}`);
     if (field === own && isNew && !isGiven) refuse(fieldNames[field], 'is required');
   }

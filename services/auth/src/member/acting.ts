@@ -1,20 +1,13 @@
 import { RmsError } from '@rms/base/errors';
 import type { Queryable } from '@rms/postgres/db';
 import { userOfActor } from '@rms/rpc';
-import type { Acting, Member } from './member.ts';
+import type { Acting } from './member.ts';
 import { roleOf } from './member-queries.ts';
 
 /** Returns the caller's role in a workspace, from the actor in the call's context. */
 export async function actingIn(db: Queryable, workspaceId: string, actor: string): Promise<Acting> {
   const userId = userOfActor(actor);
   return userId === undefined ? 'operator' : { userId, role: await roleOf(db, workspaceId, userId) };
-}
-
-/** Like `actingIn`, but reads the role from members that the transaction has locked, so the role cannot change. */
-export function actingAmong(members: readonly Pick<Member, 'userId' | 'role'>[], actor: string): Acting {
-  const userId = userOfActor(actor);
-  if (userId === undefined) return 'operator';
-  return { userId, role: members.find((member) => member.userId === userId)?.role };
 }
 
 /** Throws `insufficient_role` if a user acts on another user's account. */

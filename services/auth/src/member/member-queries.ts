@@ -1,5 +1,6 @@
 import type { Role } from '@rms/base/roles';
 import type { Queryable } from '@rms/postgres/db';
+import type { PageRead } from '../paging.ts';
 import { type Member, type MemberRole, type Membership, requireOtherOwner } from './member.ts';
 
 /** Adds a member. Returns false if the user is already a member. */
@@ -53,6 +54,7 @@ export async function roleOf(db: Queryable, workspaceId: string, userId: string)
 interface MemberRow {
   user_id: string;
   email: string;
+  email_key: string;
   name: string;
   role: Role;
   created_at: Date;
@@ -61,30 +63,52 @@ interface MemberRow {
   disabled: boolean;
 }
 
-/** Returns a workspace's members, sorted by email address. */
-export async function listMembers(db: Queryable, workspaceId: string): Promise<Member[]> {
+/** Returns members of a workspace, sorted by email address. The workspace's limit of members bounds what it reads. */
+export async function listMembers(
+  db: Queryable,
+  workspaceId: string,
+  { start, limit }: PageRead = { start: undefined, limit: null },
+): Promise<Member[]> {
+  const backwards = start?.direction === 'before';
   const { rows } = await db.query<MemberRow>(
-    `select user_id, email, name, role, memberships.created_at, last_sign_in_at,
+    `select user_id, email, email_key, name, role, memberships.created_at, last_sign_in_at,
             second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled
        from auth.memberships join auth.users on users.id = user_id
-      where workspace_id = $1
-      order by email_key`,
-    [workspaceId],
+      where workspace_id = $1 and ($2::text is null or email_key ${backwards ? '<' : '>'} $2)
+      order by email_key ${backwards ? 'desc' : 'asc'} limit $3`,
+    [workspaceId, start?.keys[0], limit],
   );
-  return rows.map((row) => ({
+  return rows.map(toMember);
+}
+
+/** Returns one member. */
+export async function findMember(db: Queryable, workspaceId: string, userId: string): Promise<Member | undefined> {
+  const { rows } = await db.query<MemberRow>(
+    `select user_id, email, email_key, name, role, memberships.created_at, last_sign_in_at,
+            second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled
+       from auth.memberships join auth.users on users.id = user_id
+      where workspace_id = $1 and user_id = $2`,
+    [workspaceId, userId],
+  );
+  return rows[0] && toMember(rows[0]);
+}
+
+function toMember(row: MemberRow): Member {
+  return {
     userId: row.user_id,
     email: row.email,
+    emailKey: row.email_key,
     name: row.name,
     role: row.role,
     createdAt: row.created_at,
     lastSignInAt: row.last_sign_in_at ?? undefined,
     hasSecondFactor: row.has_second_factor,
     disabled: row.disabled,
-  }));
+  };
 }
 
-/** Returns the number of members of a workspace, counted up to `most`. */
-export async function countMembers(tx: Queryable, workspaceId: string, most: number): Promise<number> {
+/** Returns the number of members of a workspace, counted up to `most` (null: exactly). */
+export async function countMembers(tx: Queryable, workspaceId: string, most: number | null): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::integer as count
        from (select from auth.memberships where workspace_id = $1 limit $2) as few`,
@@ -105,6 +129,11 @@ export async function lockMembers(tx: Queryable, workspaceId: string): Promise<(
     [workspaceId],
   );
   return rows.map(({ user_id: userId, ...member }) => ({ userId, ...member }));
+}
+
+/** Returns a function that returns the role of one of these members, for `actingWith`. */
+export function roleAmong(members: readonly MemberRole[]): (userId: string) => Promise<Role | undefined> {
+  return (id) => Promise.resolve(members.find(({ userId }) => userId === id)?.role);
 }
 
 /**

@@ -14,6 +14,8 @@ export interface Membership {
 export interface Member {
   readonly userId: string;
   readonly email: string;
+  /** The address as members are sorted by it. */
+  readonly emailKey: string;
   readonly name: string;
   readonly role: Role;
   readonly createdAt: Date;
@@ -29,18 +31,36 @@ export type MemberRole = Pick<Member, 'userId' | 'role' | 'disabled'>;
 /**
  * The caller in a workspace: a user with a role there (undefined if not a member), or an operator with all permissions.
  */
-export type Acting = 'operator' | { readonly userId: string; readonly role: Role | undefined };
+export type Acting = 'operator' | ActingMember;
 
-/** Throws `insufficient_role` unless the caller has the permission. */
+export interface ActingMember {
+  /** undefined: an API key without a user. */
+  readonly userId: string | undefined;
+  readonly role: Role | undefined;
+  /** Whether an API key acts for the user. */
+  readonly byKey?: true;
+}
+
+/** Throws `insufficient_role` unless the caller has the permission; for an API key `insufficient_scope`. */
 export function requirePermission(acting: Acting, permission: Permission): void {
   if (acting === 'operator' || may(acting.role, permission)) return;
+  if (acting.byKey) {
+    const message = `The user who created the API key must have the role ${leastRoleFor(permission)} in this workspace.`;
+    throw new RmsError('insufficient_scope', { message });
+  }
   const own = acting.role === undefined ? 'you are not a member of this workspace' : `yours is ${acting.role}`;
   throw new RmsError('insufficient_role', { message: `The role ${leastRoleFor(permission)} is required; ${own}.` });
 }
 
-/** Throws `insufficient_role` unless the caller may change a member's role from `from` to `to` (see mayChangeRole). */
+/**
+ * Throws `insufficient_role`, or `insufficient_scope` for an API key, unless the caller may change a member's role from
+ * `from` to `to` (see mayChangeRole).
+ */
 export function requireRoleChange(acting: Acting, from: Role | undefined, to: Role | undefined): void {
   if (acting === 'operator' || mayChangeRole(acting.role, from, to)) return;
+  if (acting.byKey) {
+    throw new RmsError('insufficient_scope', { message: 'An API key cannot change owners or grant the role owner.' });
+  }
   const message = 'Only admins and owners can change members. They cannot change or grant a role above their own.';
   throw new RmsError('insufficient_role', { message });
 }
@@ -58,7 +78,8 @@ export function checkRoleChange(
   to: Role | undefined,
 ): void {
   const from = members.find((member) => member.userId === userId)?.role;
-  const isLeaving = acting !== 'operator' && acting.userId === userId && to === undefined && acting.role !== undefined;
+  const isLeaving =
+    acting !== 'operator' && !acting.byKey && acting.userId === userId && to === undefined && acting.role !== undefined;
   // A caller who may not list members must not learn who is a member.
   if (!isLeaving) requirePermission(acting, 'members:write');
   if (from === undefined) {

@@ -1,17 +1,18 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import type { Role } from '@rms/base/roles';
+import { toTenant } from '@rms/base/tenant';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
-import { inTransaction, type Queryable } from '@rms/postgres/db';
-import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
-import { type Handlers, userOfActor } from '@rms/rpc';
+import type { Queryable } from '@rms/postgres/db';
+import { CreateInvitationResponseSchema, type InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
+import { actorOfUser, type Handlers, userOfActor } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmail } from '../email/email-queries.ts';
 import { type Invitation, makeInvitation } from '../invitation/invitation.ts';
 import { invitationCreated } from '../invitation/invitation-audit.ts';
 import { toInvitationMessage } from '../invitation/invitation-message.ts';
 import { columns, countOpenInvitations, type InvitationRow, toInvitation } from '../invitation/invitation-queries.ts';
-import { actingIn } from '../member/acting.ts';
+import { actingWith } from '../key/acting-key.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
 import { fromRoleMessage, toRoleMessage } from '../member/member-message.ts';
 import { roleOf } from '../member/member-queries.ts';
@@ -27,12 +28,13 @@ import type { HandlerParts } from './handler.ts';
  * link only if the caller requests it; the token is never logged.
  */
 export function createInvitation(parts: HandlerParts): Handlers<typeof InvitationsService>['createInvitation'] {
-  const { pool, time, emails, box, throttle, maxInvitations, log } = parts;
-  return async ({ workspaceId, email, role: roleMessage, returnToken }, context) => {
-    const acting = await actingIn(pool, workspaceId, context.actor);
+  const { pool, time, emails, box, throttle, idempotency, maxInvitations, log } = parts;
+  return async (request, context) => {
+    const { workspaceId, email, returnToken } = request;
+    const acting = await actingWith(pool, workspaceId, context);
     requirePermission(acting, 'members:write');
     const address = checkEmail(email);
-    const role = fromRoleMessage(roleMessage);
+    const role = fromRoleMessage(request.role);
     requireRoleChange(acting, undefined, role);
     const workspace = found(await findWorkspace(pool, workspaceId), 'workspace', workspaceId);
     await throttle.take(pool, [
@@ -40,15 +42,21 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       { kind: 'invitations', of: workspaceId },
     ]);
     const { token, tokenHash } = makeToken();
-    const input = { ...address, workspaceId, role, tokenHash, invitedBy: actorOf(context) };
-    const created = makeInvitation(input, new Date(time.nowMs()));
-    await inTransaction(pool, async (tx) => {
-      if (acting !== 'operator') {
-        // Removing or demoting the inviter revokes their invitations. The lock ensures that this one is included.
-        const role = await lockRoleOf(tx, workspaceId, acting.userId);
-        requirePermission({ ...acting, role }, 'members:write');
-        requireRoleChange({ ...acting, role }, undefined, created.role);
-      }
+    const actor = actorOf(context);
+    // An invitation by an API key ends with the role of the user who created the key.
+    const invitedBy = acting !== 'operator' && acting.userId !== undefined ? actorOfUser(acting.userId) : actor;
+    const created = makeInvitation({ ...address, workspaceId, role, tokenHash, invitedBy }, new Date(time.nowMs()));
+    const idempotent = {
+      tenant: () => toTenant(request),
+      operation: 'create invitation',
+      key: request.idempotencyKey,
+      content: [address.emailKey, role, returnToken],
+    };
+    const { response, replayed } = await idempotency.once(idempotent, CreateInvitationResponseSchema, async (tx) => {
+      // Removing or demoting the inviter revokes their invitations. The lock ensures that this one is included.
+      const locked = await actingWith(tx, workspaceId, context, (userId) => lockRoleOf(tx, workspaceId, userId));
+      requirePermission(locked, 'members:write');
+      requireRoleChange(locked, undefined, created.role);
       const user = await findUserByEmail(tx, address.emailKey);
       // The query also runs for an address without an account, so that both cases take the same time.
       if ((await roleOf(tx, workspaceId, user?.id ?? '')) && user) {
@@ -59,7 +67,7 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       if (before) requireRoleChange(acting, before.role, role);
       await upsertInvitation(tx, created);
       await checkInvitationLimit(tx, workspaceId, maxInvitations);
-      const inviter = await findUser(tx, userOfActor(context.actor) ?? '');
+      const inviter = await findUser(tx, userOfActor(invitedBy) ?? '');
       const value = {
         token,
         workspaceId,
@@ -70,9 +78,11 @@ export function createInvitation(parts: HandlerParts): Handlers<typeof Invitatio
       };
       await insertEmail(tx, emails, makeEmail(box, created.email, { case: 'invitation', value }, created.expiresAt));
       await appendAudit(tx, context, [invitationCreated(before, created)]);
+      return { invitation: toInvitationMessage(created), token: returnToken ? token : '', createdBy: actor };
     });
-    log.info({ workspace_id: workspaceId, invitation_id: created.id, role }, 'invitation created');
-    return { invitation: toInvitationMessage(created), ...(returnToken ? { token } : {}) };
+    const { invitation, createdBy } = response;
+    if (!replayed) log.info({ workspace_id: workspaceId, invitation_id: created.id, role }, 'invitation created');
+    return { invitation, token: createdBy === actor ? response.token : '', replayed };
   };
 }
 

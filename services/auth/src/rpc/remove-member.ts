@@ -3,12 +3,12 @@ import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
+import { actingWith } from '../key/acting-key.ts';
 import { toKeyMessage } from '../key/key-message.ts';
 import { holdRevoked, revokeKeysBy } from '../key/revoke.ts';
-import { actingAmong } from '../member/acting.ts';
 import { checkRoleChange, requirePermission } from '../member/member.ts';
 import { memberRemoved } from '../member/member-audit.ts';
-import { lockMembers } from '../member/member-queries.ts';
+import { lockMembers, roleAmong } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -21,7 +21,7 @@ export function removeMember(parts: HandlerParts): Handlers<typeof MembersServic
   return async ({ workspaceId, userId, revokeKeys }, context) => {
     const keys = await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
-      const acting = actingAmong(members, context.actor);
+      const acting = await actingWith(tx, workspaceId, context, roleAmong(members));
       checkRoleChange(members, acting, userId, undefined);
       if (revokeKeys) requirePermission(acting, 'keys:write');
       const { email, role } = found(

@@ -4,7 +4,7 @@ import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_serv
 import type { Handlers } from '@rms/rpc';
 import { invitationEnded } from '../invitation/invitation-audit.ts';
 import { deleteInvitation } from '../invitation/invitation-queries.ts';
-import { actingIn } from '../member/acting.ts';
+import { actingWith } from '../key/acting-key.ts';
 import { requirePermission, requireRoleChange } from '../member/member.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
@@ -12,7 +12,7 @@ import type { HandlerParts } from './handler.ts';
 export function revokeInvitation({ pool, log }: HandlerParts): Handlers<typeof InvitationsService>['revokeInvitation'] {
   return async ({ workspaceId, id }, context) => {
     await inTransaction(pool, async (tx) => {
-      const acting = await actingIn(tx, workspaceId, context.actor);
+      const acting = await actingWith(tx, workspaceId, context);
       requirePermission(acting, 'members:write');
       const invitation = found(await deleteInvitation(tx, workspaceId, id), 'invitation', id);
       requireRoleChange(acting, invitation.role, undefined);

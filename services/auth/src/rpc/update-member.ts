@@ -4,11 +4,11 @@ import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { revokeInvitationsOf } from '../invitation/revoke-of.ts';
-import { actingAmong } from '../member/acting.ts';
+import { actingWith } from '../key/acting-key.ts';
 import { checkRoleChange } from '../member/member.ts';
 import { memberUpdated } from '../member/member-audit.ts';
 import { fromRoleMessage, toMemberMessage } from '../member/member-message.ts';
-import { listMembers, lockMembers } from '../member/member-queries.ts';
+import { listMembers, lockMembers, roleAmong } from '../member/member-queries.ts';
 import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
@@ -18,7 +18,7 @@ export function updateMember({ pool, log }: HandlerParts): Handlers<typeof Membe
     const role = fromRoleMessage(roleMessage);
     const member = await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
-      checkRoleChange(members, actingAmong(members, context.actor), userId, role);
+      checkRoleChange(members, await actingWith(tx, workspaceId, context, roleAmong(members)), userId, role);
       const { email, role: from } = found(
         members.find((one) => one.userId === userId),
         'member',

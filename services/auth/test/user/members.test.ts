@@ -42,6 +42,55 @@ describe('Members', () => {
     expect(members).toEqual([]);
   });
 
+  test('an API key acts with the present role of the user who created it, and at most as an admin', async () => {
+    const keyOf = async (creator: string, by?: string) => {
+      const context = by
+        ? { principal: { workspaceId, environment: Environment.LIVE, keyId: by, scope: Scope.ADMIN } }
+        : { actor: creator };
+      const request = { workspaceId, environment: Environment.LIVE, scope: Scope.ADMIN, name: 'k' };
+      const { key } = await accounts.keys.createKey(request, { context });
+      const principal = { workspaceId, environment: Environment.LIVE, keyId: key?.id ?? '', scope: Scope.ADMIN };
+      return { context: { principal } };
+    };
+    const ofOwner = await keyOf(`user:${owner.id}`);
+    const ofAdmin = await keyOf(`user:${admin.id}`);
+    const ofKey = await keyOf('', ofAdmin.context.principal.keyId);
+    const ofOperator = await keyOf('operator:ann');
+    const change = (as: typeof ofOwner, target: TestUser, role: Role) =>
+      accounts.members.updateMember({ workspaceId, userId: target.id, role }, as);
+    const refused = { code: 'insufficient_scope' };
+    for (const key of [ofOwner, ofAdmin, ofKey, ofOperator]) {
+      expect((await change(key, viewer, Role.DEVELOPER)).member?.role).toBe(Role.DEVELOPER);
+      expect((await change(key, viewer, Role.VIEWER)).member?.role).toBe(Role.VIEWER);
+      await expect(change(key, viewer, Role.OWNER)).rejects.toMatchObject(refused);
+      await expect(change(key, owner, Role.ADMIN)).rejects.toMatchObject(refused);
+      await expect(accounts.members.removeMember({ workspaceId, userId: owner.id }, key)).rejects.toMatchObject(
+        refused,
+      );
+      expect((await accounts.members.listMembers({ workspaceId }, key)).members).toHaveLength(4);
+      await expect(accounts.members.listMembers({ workspaceId: outsider.workspaceId }, key)).rejects.toMatchObject(
+        refused,
+      );
+    }
+    const { invitation } = await accounts.invitations.createInvitation(
+      { workspaceId, email: newEmail(), role: Role.ADMIN },
+      ofKey,
+    );
+    expect(invitation?.invitedBy).toBe(`user:${admin.id}`);
+    await accounts.members.updateMember({ workspaceId, userId: admin.id, role: Role.DEVELOPER }, as(owner));
+    // The invitation ended with the role.
+    const { invitations } = await accounts.invitations.listInvitations({ workspaceId });
+    expect(invitations).toEqual([]);
+    for (const key of [ofAdmin, ofKey]) {
+      await expect(change(key, viewer, Role.DEVELOPER)).rejects.toMatchObject(refused);
+      await expect(
+        accounts.invitations.createInvitation({ workspaceId, email: newEmail(), role: Role.VIEWER }, key),
+      ).rejects.toMatchObject(refused);
+    }
+    await accounts.members.removeMember({ workspaceId, userId: admin.id }, as(owner));
+    await expect(accounts.members.listMembers({ workspaceId }, ofAdmin)).rejects.toMatchObject(refused);
+  });
+
   test('a user can read only workspaces in which the user is a member', async () => {
     const { workspace, plan } = await accounts.workspaces.getWorkspace({ workspaceId }, as(viewer));
     expect([workspace?.id, plan]).toEqual([workspaceId, undefined]);

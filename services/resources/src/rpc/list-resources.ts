@@ -127,7 +127,8 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
   const columns = sortColumns[sort.field];
   const keyOf = ({ expressionOf }: SortColumn, value: string) => expressionOf?.(value) ?? value;
   const inOrder = (keys: readonly string[]) => keys.map((key) => `${key} ${descending ? 'desc' : 'asc'}`).join(', ');
-  const keys = columns.map((column) => keyOf(column, `r.${column.name}`));
+  const isByMetadata = metadata.length > 0;
+  const keys = isByMetadata ? ['candidate.resource_id'] : columns.map((column) => keyOf(column, `r.${column.name}`));
   // The ranges compute the keys of their rows once, as columns.
   const order = inOrder(columns.map((_, i) => `r.sort_key_${i}`));
   const filter = status === undefined ? undefined : parameter(status, 'text');
@@ -143,15 +144,23 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     from += ` and ${key} >= ${prefix} and ${key} < ${prefix} || chr(${0x10ffff})`;
   }
   const pairs = metadata.map(([key, value]) => ({ key: parameter(key, 'text'), value: parameter(value, 'text') }));
-  const candidates = candidatesOf(pairs[0], { start: start && parameter(start.keys[0], 'text'), descending });
+  const [first] = pairs;
+  const candidates = first && candidatesOf(first, { start: start && parameter(start.keys[0], 'text'), descending });
   for (const [i, { key, value }] of pairs.entries()) {
-    if (i > 0) from += ` and exists (select from ${withPair({ key, value })} and p.resource_id = r.id)`;
+    // The limit keeps the planner from joining instead of looking up each candidate.
+    if (i > 0) from += ` and exists (select from ${withPair({ key, value })} and p.resource_id = r.id limit 1)`;
     from += ` and r.metadata ->> ${key} = ${value}`;
   }
+  // The limit of one row keeps the order of the candidates, so that the page ends the scan.
+  const source = candidates
+    ? `(${candidates} limit ${maxCandidates}) as candidate cross join lateral (
+         select * from resources.resources as r
+          where r.workspace_id = $1 and r.environment = $2 and r.id = candidate.resource_id limit 1
+       ) as r`
+    : 'resources.resources as r';
   const range = (inStatus: string | undefined) => `
     select r.*, ${keys.map((key, i) => `${key} as sort_key_${i}`).join(', ')}
-      from ${candidates ? `(${candidates} limit ${maxCandidates}) as candidate join` : ''} resources.resources as r
-           ${candidates ? 'on r.id = candidate.resource_id' : ''}
+      from ${source}
      where r.workspace_id = $1 and r.environment = $2 ${inStatus ? `and r.status = ${inStatus}` : ''} ${from}
      order by ${inOrder(keys)} limit $3`;
   const ranges =
@@ -192,10 +201,9 @@ function withPair({ key, value }: PairParameters): string {
 
 /** Returns the query for the IDs of the resources with a pair after `start`, in the list's order. */
 function candidatesOf(
-  pair: PairParameters | undefined,
+  pair: PairParameters,
   { start, descending }: { readonly start: string | undefined; readonly descending: boolean },
-): string | undefined {
-  if (!pair) return undefined;
+): string {
   const after = start ? `and p.resource_id ${descending ? '<' : '>'} ${start}` : '';
   const order = `order by p.resource_id ${descending ? 'desc' : 'asc'}`;
   return `select p.resource_id from ${withPair(pair)} ${after} ${order}`;

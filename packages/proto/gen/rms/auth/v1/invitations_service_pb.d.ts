@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Role } from "./user_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Environment } from "../../common/v1/common_pb.js";
 import type { SignInResult } from "./sign_in_service_pb.js";
 
 /**
@@ -90,6 +91,20 @@ export declare type CreateInvitationRequest = Message<"rms.auth.v1.CreateInvitat
    * @generated from field: bool return_token = 4;
    */
   returnToken: boolean;
+
+  /**
+   * Empty: none. At most 255 characters. Requires an environment.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Environment of the idempotency key.
+   *
+   * @generated from field: rms.common.v1.Environment environment = 6;
+   */
+  environment: Environment;
 };
 
 /**
@@ -113,6 +128,20 @@ export declare type CreateInvitationResponse = Message<"rms.auth.v1.CreateInvita
    * @generated from field: string token = 2;
    */
   token: string;
+
+  /**
+   * Whether this is the stored result of an earlier request with the same idempotency key.
+   *
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+
+  /**
+   * Caller, as in the audit log. Part of the stored result; never returned.
+   *
+   * @generated from field: string created_by = 4;
+   */
+  createdBy: string;
 };
 
 /**
@@ -129,6 +158,20 @@ export declare type ListInvitationsRequest = Message<"rms.auth.v1.ListInvitation
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
+
+  /**
+   * At most 100; 0: all.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * From a previous response; empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -145,6 +188,32 @@ export declare type ListInvitationsResponse = Message<"rms.auth.v1.ListInvitatio
    * @generated from field: repeated rms.auth.v1.Invitation invitations = 1;
    */
   invitations: Invitation[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Empty on the first page.
+   *
+   * @generated from field: string previous_page_token = 3;
+   */
+  previousPageToken: string;
+
+  /**
+   * Counts from 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * @generated from field: int64 total_size = 5;
+   */
+  totalSize: bigint;
 };
 
 /**
@@ -152,6 +221,43 @@ export declare type ListInvitationsResponse = Message<"rms.auth.v1.ListInvitatio
  * Use `create(ListInvitationsResponseSchema)` to create a new message.
  */
 export declare const ListInvitationsResponseSchema: GenMessage<ListInvitationsResponse>;
+
+/**
+ * @generated from message rms.auth.v1.GetInvitationRequest
+ */
+export declare type GetInvitationRequest = Message<"rms.auth.v1.GetInvitationRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.GetInvitationRequest.
+ * Use `create(GetInvitationRequestSchema)` to create a new message.
+ */
+export declare const GetInvitationRequestSchema: GenMessage<GetInvitationRequest>;
+
+/**
+ * @generated from message rms.auth.v1.GetInvitationResponse
+ */
+export declare type GetInvitationResponse = Message<"rms.auth.v1.GetInvitationResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.Invitation invitation = 1;
+   */
+  invitation?: Invitation | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.GetInvitationResponse.
+ * Use `create(GetInvitationResponseSchema)` to create a new message.
+ */
+export declare const GetInvitationResponseSchema: GenMessage<GetInvitationResponse>;
 
 /**
  * @generated from message rms.auth.v1.RevokeInvitationRequest
@@ -381,6 +487,14 @@ export declare const InvitationsService: GenService<{
     methodKind: "unary";
     input: typeof ListInvitationsRequestSchema;
     output: typeof ListInvitationsResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.auth.v1.InvitationsService.GetInvitation
+   */
+  getInvitation: {
+    methodKind: "unary";
+    input: typeof GetInvitationRequestSchema;
+    output: typeof GetInvitationResponseSchema;
   },
   /**
    * @generated from rpc rms.auth.v1.InvitationsService.RevokeInvitation

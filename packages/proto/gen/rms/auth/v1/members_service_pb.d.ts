@@ -78,6 +78,20 @@ export declare type ListMembersRequest = Message<"rms.auth.v1.ListMembersRequest
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
+
+  /**
+   * At most 100; 0: all.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * From a previous response; empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -96,6 +110,32 @@ export declare type ListMembersResponse = Message<"rms.auth.v1.ListMembersRespon
    * @generated from field: repeated rms.auth.v1.Member members = 1;
    */
   members: Member[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Empty on the first page.
+   *
+   * @generated from field: string previous_page_token = 3;
+   */
+  previousPageToken: string;
+
+  /**
+   * Counts from 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * @generated from field: int64 total_size = 5;
+   */
+  totalSize: bigint;
 };
 
 /**
@@ -103,6 +143,43 @@ export declare type ListMembersResponse = Message<"rms.auth.v1.ListMembersRespon
  * Use `create(ListMembersResponseSchema)` to create a new message.
  */
 export declare const ListMembersResponseSchema: GenMessage<ListMembersResponse>;
+
+/**
+ * @generated from message rms.auth.v1.GetMemberRequest
+ */
+export declare type GetMemberRequest = Message<"rms.auth.v1.GetMemberRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message rms.auth.v1.GetMemberRequest.
+ * Use `create(GetMemberRequestSchema)` to create a new message.
+ */
+export declare const GetMemberRequestSchema: GenMessage<GetMemberRequest>;
+
+/**
+ * @generated from message rms.auth.v1.GetMemberResponse
+ */
+export declare type GetMemberResponse = Message<"rms.auth.v1.GetMemberResponse"> & {
+  /**
+   * @generated from field: rms.auth.v1.Member member = 1;
+   */
+  member?: Member | undefined;
+};
+
+/**
+ * Describes the message rms.auth.v1.GetMemberResponse.
+ * Use `create(GetMemberResponseSchema)` to create a new message.
+ */
+export declare const GetMemberResponseSchema: GenMessage<GetMemberResponse>;
 
 /**
  * @generated from message rms.auth.v1.UpdateMemberRequest
@@ -192,7 +269,8 @@ export declare const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse
 
 /**
  * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a workspace member
- * with a role that allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
+ * with a role that allows the change; otherwise insufficient_role. An API key acts for the user who created it, with at
+ * most the role admin; otherwise insufficient_scope. A workspace always has an owner; otherwise conflict.
  *
  * @generated from service rms.auth.v1.MembersService
  */
@@ -204,6 +282,14 @@ export declare const MembersService: GenService<{
     methodKind: "unary";
     input: typeof ListMembersRequestSchema;
     output: typeof ListMembersResponseSchema;
+  },
+  /**
+   * @generated from rpc rms.auth.v1.MembersService.GetMember
+   */
+  getMember: {
+    methodKind: "unary";
+    input: typeof GetMemberRequestSchema;
+    output: typeof GetMemberResponseSchema;
   },
   /**
    * @generated from rpc rms.auth.v1.MembersService.UpdateMember

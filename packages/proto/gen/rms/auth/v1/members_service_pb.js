@@ -11,7 +11,7 @@ import { file_rms_auth_v1_user } from "./user_pb.js";
  * Describes the file rms/auth/v1/members_service.proto.
  */
 export const file_rms_auth_v1_members_service = /*@__PURE__*/
-  fileDesc("CiFybXMvYXV0aC92MS9tZW1iZXJzX3NlcnZpY2UucHJvdG8SC3Jtcy5hdXRoLnYxIuwBCgZNZW1iZXISDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIMCgRuYW1lGAMgASgJEh8KBHJvbGUYBCABKA4yES5ybXMuYXV0aC52MS5Sb2xlEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X3NpZ25faW5fdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRaGFzX3NlY29uZF9mYWN0b3IYByABKAgSEAoIZGlzYWJsZWQYCCABKAgiKgoSTGlzdE1lbWJlcnNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSI7ChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiQKB21lbWJlcnMYASADKAsyEy5ybXMuYXV0aC52MS5NZW1iZXIiXQoTVXBkYXRlTWVtYmVyUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIfCgRyb2xlGAMgASgOMhEucm1zLmF1dGgudjEuUm9sZSI7ChRVcGRhdGVNZW1iZXJSZXNwb25zZRIjCgZtZW1iZXIYASABKAsyEy5ybXMuYXV0aC52MS5NZW1iZXIiUQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRITCgtyZXZva2Vfa2V5cxgDIAEoCCI+ChRSZW1vdmVNZW1iZXJSZXNwb25zZRImCgxyZXZva2VkX2tleXMYASADKAsyEC5ybXMuYXV0aC52MS5LZXkyjAIKDk1lbWJlcnNTZXJ2aWNlElAKC0xpc3RNZW1iZXJzEh8ucm1zLmF1dGgudjEuTGlzdE1lbWJlcnNSZXF1ZXN0GiAucm1zLmF1dGgudjEuTGlzdE1lbWJlcnNSZXNwb25zZRJTCgxVcGRhdGVNZW1iZXISIC5ybXMuYXV0aC52MS5VcGRhdGVNZW1iZXJSZXF1ZXN0GiEucm1zLmF1dGgudjEuVXBkYXRlTWVtYmVyUmVzcG9uc2USUwoMUmVtb3ZlTWVtYmVyEiAucm1zLmF1dGgudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBohLnJtcy5hdXRoLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_rms_auth_v1_key, file_rms_auth_v1_user]);
+  fileDesc("CiFybXMvYXV0aC92MS9tZW1iZXJzX3NlcnZpY2UucHJvdG8SC3Jtcy5hdXRoLnYxIuwBCgZNZW1iZXISDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIMCgRuYW1lGAMgASgJEh8KBHJvbGUYBCABKA4yES5ybXMuYXV0aC52MS5Sb2xlEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X3NpZ25faW5fdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRaGFzX3NlY29uZF9mYWN0b3IYByABKAgSEAoIZGlzYWJsZWQYCCABKAgiUQoSTGlzdE1lbWJlcnNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSKTAQoTTGlzdE1lbWJlcnNSZXNwb25zZRIkCgdtZW1iZXJzGAEgAygLMhMucm1zLmF1dGgudjEuTWVtYmVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJEgwKBHBhZ2UYBCABKAUSEgoKdG90YWxfc2l6ZRgFIAEoAyI5ChBHZXRNZW1iZXJSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjgKEUdldE1lbWJlclJlc3BvbnNlEiMKBm1lbWJlchgBIAEoCzITLnJtcy5hdXRoLnYxLk1lbWJlciJdChNVcGRhdGVNZW1iZXJSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEh8KBHJvbGUYAyABKA4yES5ybXMuYXV0aC52MS5Sb2xlIjsKFFVwZGF0ZU1lbWJlclJlc3BvbnNlEiMKBm1lbWJlchgBIAEoCzITLnJtcy5hdXRoLnYxLk1lbWJlciJRChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhMKC3Jldm9rZV9rZXlzGAMgASgIIj4KFFJlbW92ZU1lbWJlclJlc3BvbnNlEiYKDHJldm9rZWRfa2V5cxgBIAMoCzIQLnJtcy5hdXRoLnYxLktleTLYAgoOTWVtYmVyc1NlcnZpY2USUAoLTGlzdE1lbWJlcnMSHy5ybXMuYXV0aC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIC5ybXMuYXV0aC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlEkoKCUdldE1lbWJlchIdLnJtcy5hdXRoLnYxLkdldE1lbWJlclJlcXVlc3QaHi5ybXMuYXV0aC52MS5HZXRNZW1iZXJSZXNwb25zZRJTCgxVcGRhdGVNZW1iZXISIC5ybXMuYXV0aC52MS5VcGRhdGVNZW1iZXJSZXF1ZXN0GiEucm1zLmF1dGgudjEuVXBkYXRlTWVtYmVyUmVzcG9uc2USUwoMUmVtb3ZlTWVtYmVyEiAucm1zLmF1dGgudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBohLnJtcy5hdXRoLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_rms_auth_v1_key, file_rms_auth_v1_user]);
 
 /**
  * Describes the message rms.auth.v1.Member.
@@ -35,36 +35,51 @@ export const ListMembersResponseSchema = /*@__PURE__*/
   messageDesc(file_rms_auth_v1_members_service, 2);
 
 /**
+ * Describes the message rms.auth.v1.GetMemberRequest.
+ * Use `create(GetMemberRequestSchema)` to create a new message.
+ */
+export const GetMemberRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_members_service, 3);
+
+/**
+ * Describes the message rms.auth.v1.GetMemberResponse.
+ * Use `create(GetMemberResponseSchema)` to create a new message.
+ */
+export const GetMemberResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_auth_v1_members_service, 4);
+
+/**
  * Describes the message rms.auth.v1.UpdateMemberRequest.
  * Use `create(UpdateMemberRequestSchema)` to create a new message.
  */
 export const UpdateMemberRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_members_service, 3);
+  messageDesc(file_rms_auth_v1_members_service, 5);
 
 /**
  * Describes the message rms.auth.v1.UpdateMemberResponse.
  * Use `create(UpdateMemberResponseSchema)` to create a new message.
  */
 export const UpdateMemberResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_members_service, 4);
+  messageDesc(file_rms_auth_v1_members_service, 6);
 
 /**
  * Describes the message rms.auth.v1.RemoveMemberRequest.
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_members_service, 5);
+  messageDesc(file_rms_auth_v1_members_service, 7);
 
 /**
  * Describes the message rms.auth.v1.RemoveMemberResponse.
  * Use `create(RemoveMemberResponseSchema)` to create a new message.
  */
 export const RemoveMemberResponseSchema = /*@__PURE__*/
-  messageDesc(file_rms_auth_v1_members_service, 6);
+  messageDesc(file_rms_auth_v1_members_service, 8);
 
 /**
  * Members of a workspace. If the context's actor is a user ("user:usr_…"), that user must be a workspace member
- * with a role that allows the change; otherwise insufficient_role. A workspace always has an owner; otherwise conflict.
+ * with a role that allows the change; otherwise insufficient_role. An API key acts for the user who created it, with at
+ * most the role admin; otherwise insufficient_scope. A workspace always has an owner; otherwise conflict.
  *
  * @generated from service rms.auth.v1.MembersService
  */
