@@ -29,7 +29,11 @@ export function listedDelivery(delivery: DeliveryMessage): Delivery & { readonly
   return { environment: fromEnvironmentMessage(delivery.environment), ...deliveryDocument(delivery) };
 }
 
-const delays: Readonly<Record<DelayReason, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
+const delays: Readonly<Record<DelayReason, string>> = {
+  rate_limit: 'rate limit',
+  circuit_open: 'open circuit',
+  paused: 'paused',
+};
 
 /** Formats a delay's reason: "rate limit of the webhook". */
 export function delayText(reason: DelayReason | null): string | null {

@@ -211,6 +211,8 @@ describe('rms webhooks and trace', () => {
     ]);
     expect((await rms('webhooks', 'list')).stdout).toContain('disabled (manual)');
     expect((await json('webhooks', 'enable', id)).status).toBe('active');
+    expect((await json('webhooks', 'pause', id)).status).toBe('paused');
+    expect(await rms('webhooks', 'resume', id)).toMatchObject({ code: 0, stdout: `${id} is active\n` });
     const immediately = ['webhooks', 'rotate-secret', id, '--overlap', '0s'];
     const secrets = [await json(...immediately), await json(...immediately)];
     const rotated = { id, secret: expect.stringMatching(/^whsec_/), previous_secret_expires_at: null };
@@ -304,7 +306,11 @@ describe('rms webhooks and trace', () => {
   });
 
   test.each([
-    ...['show', 'enable', 'disable', 'rotate-secret', 'test'].map((name) => ['webhooks', name, 'wh_none']),
+    ...['show', 'pause', 'resume', 'enable', 'disable', 'rotate-secret', 'test'].map((name) => [
+      'webhooks',
+      name,
+      'wh_none',
+    ]),
     ['webhooks', 'retry-policy', 'wh_none', '--max-retries', '1', '--initial-delay', '1', '--max-delay', '1'],
     ['webhooks', 'retry-policy', 'wh_none', '--delays', '1s'],
     ['webhooks', 'rate-limit', 'wh_none', '--max-concurrency', '1'],

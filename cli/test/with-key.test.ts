@@ -71,7 +71,7 @@ const namesIn = (command: Command): string[] =>
 test('every operation of the API is a command', async () => {
   const nouns = [
     ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'metrics'],
-    ...['alerts', 'audit', 'workspace'],
+    ...['alerts', 'members', 'invitations', 'audit', 'workspace'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
   const commands = program.commands.filter((command) => nouns.includes(command.name())).flatMap(namesIn);
@@ -80,7 +80,8 @@ test('every operation of the API is a command', async () => {
     ...['events list', 'events show'],
     ...['keys list', 'keys create', 'keys show', 'keys update', 'keys roll', 'keys revoke'],
     ...['webhooks create', 'webhooks show', 'webhooks list', 'webhooks update', 'webhooks delete'],
-    ...['webhooks rotate-secret', 'webhooks test', 'webhooks set-client-certificate'],
+    ...['webhooks pause', 'webhooks resume', 'webhooks rotate-secret', 'webhooks test', 'webhooks filter-test'],
+    'webhooks set-client-certificate',
     'webhooks remove-client-certificate',
     ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
     ...['replays create', 'replays list', 'replays show', 'replays cancel'],

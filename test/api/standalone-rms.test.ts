@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:https';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   listenOnLoopback,
@@ -341,8 +340,10 @@ describe('rms with an API key, on a machine that knows only the address of the A
       const lines = following
         .output()
         .split('\n')
+        .slice(0, -1)
         .filter((line) => line.startsWith('{'));
-      return lines.map((line) => JSON.parse(line) as Logged);
+      // The following begins with a whole second, which may contain requests of other tests.
+      return lines.map((line) => JSON.parse(line) as Logged).filter(({ request_id: id }) => id.startsWith('follow-'));
     };
     const post = async (requestId: string) => {
       const response = await fetch(`${service.sandboxUrl}/v1/resources`, {
@@ -358,13 +359,20 @@ describe('rms with an API key, on a machine that knows only the address of the A
       });
       await waitUntil(() => text.output().includes('rms: following'), { what: 'the other note' });
       // Starts first and ends last.
-      const slow = connect(Number(new URL(service.sandboxUrl).port), '127.0.0.1');
-      slow.write('POST /v1/resources HTTP/1.1\r\nhost: api\r\ncontent-type: application/json\r\n');
-      slow.write(`authorization: Bearer ${key}\r\nx-request-id: follow-slow\r\ncontent-length: 16\r\n\r\n{"name":`);
+      const slow = request(`${service.sandboxUrl}/v1/resources`, {
+        method: 'POST',
+        agent: false,
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...{ 'x-request-id': 'follow-slow', 'content-length': 15 },
+        },
+      });
+      slow.on('response', (response) => response.resume());
+      slow.write('{"name":');
       await post('follow-1');
       await run(['resources', 'list']);
       await waitUntil(() => printed().length === 1, { what: 'the first request' });
-      slow.end('"Slow"} ');
+      slow.end('"Slow"}');
       await waitUntil(() => printed().length === 2, { what: 'the slow request' });
       expect(printed().map(({ request_id: id, method, status }) => `${method} ${id} ${status}`)).toEqual([
         'POST follow-1 201',
@@ -388,7 +396,8 @@ describe('rms with an API key, on a machine that knows only the address of the A
         const counts = Object.values(Object.groupBy(data, ({ request_id: id }) => id));
         return counts.filter((polls = []) => polls.length > 24).length;
       };
-      await waitUntil(async () => (await ownPolls()) >= 2, { what: 'another sweep of both' });
+      // Less frequent than the polls, so that the newest requests are not those of this test.
+      await waitUntil(async () => (await ownPolls()) >= 2, { what: 'another sweep of both', everyMs: 2_000 });
       expect(printed().map(({ request_id: id }) => id)).toEqual(['follow-1', 'follow-slow', 'follow-2', 'follow-2']);
     } finally {
       expect(await following.interrupt()).toBe(0);

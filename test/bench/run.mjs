@@ -18,6 +18,7 @@ const benchmarks = [
   'isolation',
   'turns',
   'fan-out',
+  'filters',
   'backlog',
   'schedule',
   'log',

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { workspaceOption } from '../arguments.ts';
 import { confirmConsequence } from '../confirm.ts';
 import { withServices } from '../connect.ts';
+import { print } from '../print.ts';
 import type { Services } from '../services.ts';
 import { listedWebhooks, pendingText, updateAndPrint } from '../webhooks.ts';
 import { type WorkspaceOptions, workspaceWith } from '../workspace.ts';
@@ -33,16 +34,40 @@ export function webhooksDisableCommand(): Command {
         const workspaceId = await workspaceIdOf(services, options, id);
         const { webhook } = await services.webhooks.getWebhook({ workspaceId, id });
         const [found] = await listedWebhooks(services, workspaceId, [webhook]);
-        if (found?.status === 'active') {
+        if (found && found.status !== 'disabled') {
           await confirmConsequence(
             `This disables ${id} (${found.url}). Failing now: ${pendingText(found)} (webhook_disabled). New events are recorded as ` +
-              'skipped. After the webhook is enabled again, both can be redelivered.',
+              'skipped. After the webhook is enabled again, both can be redelivered. `rms webhooks pause` keeps the queue instead.',
             options,
           );
         }
         await setStatus(services, { workspaceId, id }, WebhookStatus.DISABLED, options);
       }),
     );
+}
+
+export function webhooksPauseCommand(): Command {
+  return command('pause', 'pause a webhook; its queue is kept, and nothing is sent until it is resumed').action(
+    (id: string, options: Options) =>
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const ref = { workspaceId: await workspaceIdOf(services, options, id), id };
+        const { webhook } = await services.webhooks.pauseWebhook(ref);
+        const listed = await listedWebhooks(services, ref.workspaceId, [webhook]);
+        for (const one of listed) print(options, one, () => `${id} is ${one.status}`);
+      }),
+  );
+}
+
+export function webhooksResumeCommand(): Command {
+  return command('resume', 'resume a paused webhook; its queued deliveries are attempted').action(
+    (id: string, options: Options) =>
+      withServices(['workspaces', 'webhooks', 'webhooksLookup'], async (services) => {
+        const ref = { workspaceId: await workspaceIdOf(services, options, id), id };
+        const { webhook } = await services.webhooks.resumeWebhook(ref);
+        const listed = await listedWebhooks(services, ref.workspaceId, [webhook]);
+        for (const one of listed) print(options, one, () => `${id} is ${one.status}`);
+      }),
+  );
 }
 
 function command(name: string, about: string): Command {

@@ -2,7 +2,12 @@ import type { Command } from 'commander';
 import { webhooksClientCertificateCommand } from './webhooks-client-certificate.ts';
 import { webhooksCreateCommand } from './webhooks-create.ts';
 import { webhooksDeleteCommand } from './webhooks-delete.ts';
-import { webhooksDisableCommand, webhooksEnableCommand } from './webhooks-enable.ts';
+import {
+  webhooksDisableCommand,
+  webhooksEnableCommand,
+  webhooksPauseCommand,
+  webhooksResumeCommand,
+} from './webhooks-enable.ts';
 import { webhooksListCommand } from './webhooks-list.ts';
 import { webhooksOrderedCommand } from './webhooks-ordered.ts';
 import { webhooksRateLimitCommand } from './webhooks-rate-limit.ts';
@@ -20,6 +25,8 @@ export function define(webhooks: Command): void {
   webhooks.addCommand(webhooksOrderedCommand());
   webhooks.addCommand(webhooksClientCertificateCommand());
   webhooks.addCommand(webhooksRotateSecretCommand());
+  webhooks.addCommand(webhooksPauseCommand());
+  webhooks.addCommand(webhooksResumeCommand());
   webhooks.addCommand(webhooksEnableCommand());
   webhooks.addCommand(webhooksDisableCommand());
   webhooks.addCommand(webhooksDeleteCommand());

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Endpoint, parameterOf } from '@rms/api';
+import { type Endpoint, parameterOf, type Webhook } from '@rms/api';
 import { endpoints } from '@rms/api/endpoints';
 import { type InputField, inputFields } from '@rms/api/input-fields';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { collect, futureTime, pointInTime, positiveNumber } from '../arguments.ts';
+import { confirmConsequence } from '../confirm.ts';
 import { untilInterrupted } from '../interrupted.ts';
 import { note, print, printLine } from '../print.ts';
+import { pendingText } from '../webhooks.ts';
 import { callApi } from './api.ts';
 import { lineText, type Noun, oneText, rowsText } from './documents.ts';
 import { followRequests } from './follow-requests.ts';
@@ -47,6 +49,7 @@ interface Options extends TargetOptions, Readonly<Record<string, unknown>> {
   readonly follow?: boolean;
   readonly ifMatch?: string;
   readonly idempotencyKey?: string;
+  readonly yes?: boolean;
 }
 
 /** Adds a command per API operation on a noun. They need only an API key. */
@@ -111,6 +114,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
   if (endpoint.conditional && endpoint.method !== 'get') {
     command.option('--if-match <etag>', 'change the object only if it has this ETag');
   }
+  if (endpoint.operationId === 'updateWebhook') command.option('--yes', 'do not ask before a webhook is disabled');
   if (endpoint.idempotent) command.option('--idempotency-key <key>', 'default: a random key');
   addTargetOptions(command);
   command.action(async (...given: unknown[]) => {
@@ -121,6 +125,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
     if (options.follow) return follow(target, noun, path, options);
     if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
+    if (disables(endpoint, content)) await confirmDisabling(target, path, options);
     const document = await callApi<{ data: object } | undefined>(target, {
       method: endpoint.method,
       path,
@@ -137,6 +142,22 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
 /** Formats the `data` of a document. */
 function dataText(noun: Noun, data: object): string {
   return Array.isArray(data) ? rowsText(noun, data) : oneText(noun, data);
+}
+
+/** Whether a request disables a webhook, which ends its queue. */
+function disables({ operationId }: Endpoint, body: object | undefined): boolean {
+  return operationId === 'updateWebhook' && body !== undefined && 'status' in body && body.status === 'disabled';
+}
+
+/** Says how many deliveries of the webhook at `path` fail, and asks on a terminal. */
+async function confirmDisabling(target: Profile, path: string, options: Options): Promise<void> {
+  const { data } = await callApi<{ data: Webhook }>(target, { method: 'get', path });
+  if (data.status === 'disabled') return;
+  await confirmConsequence(
+    `This disables ${data.id} (${data.url}). Failing now: ${pendingText(data)} (webhook_disabled). \`rms webhooks pause\` ` +
+      'keeps the queue instead.',
+    options,
+  );
 }
 
 /**

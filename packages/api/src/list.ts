@@ -50,7 +50,7 @@ interface PageMessage {
   readonly nextPageToken: string;
   readonly previousPageToken: string;
   /** undefined: counting the items would need a scan. */
-  readonly totalSize?: bigint;
+  readonly totalSize?: bigint | undefined;
   readonly page: number;
   readonly pageSize: number;
 }

@@ -98,8 +98,10 @@ export class LocalServer {
       return;
     }
     this.#calls.add(call);
-    // As over a connection, the caller continues before the handler starts.
-    queueMicrotask(() => this.#asServer(() => handler(call, call.respond)));
+    // As over a connection, the caller continues before the handler starts, and may cancel the call first.
+    queueMicrotask(() => {
+      if (!call.cancelled) this.#asServer(() => handler(call, call.respond));
+    });
   }
 
   ended(call: LocalCall): void {

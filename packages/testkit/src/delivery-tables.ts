@@ -3,8 +3,8 @@ import type { Queryable } from '@rms/postgres/db';
 /**
  * Invariants of the webhooks service's tables after every transaction:
  *
- * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored, in the
- *   queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
+ * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored and
+ *   whose filter it matches, in the queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
  * - `endings`: no delivery ends without an attempt or a reason.
  * - `positions`: a feed's positions are 1…n.
  * - `sequences`: the sequences of each resource's events are 1…n.
@@ -107,6 +107,7 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
           on w.workspace_id = e.workspace_id and w.environment = e.environment
          and (w.events @> array['*'] or w.events @> array[e.type])
        where w.created_at <= e.stored_at and w.updated_at <= e.stored_at
+         and (w.filter_query is null or webhooks.filter_terms(e.body) @@ w.filter_query)
          and not ${changedLater}
          and e.id >= webhooks.first_id('evt', pg_catalog.now() - interval '8 days')
     )`,

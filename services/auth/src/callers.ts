@@ -13,6 +13,7 @@ import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb'
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
+const { listMembers, updateMember, removeMember } = MembersService.method;
 const { createInvitation, listInvitations, getInvitation, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
 const {
@@ -66,11 +67,12 @@ export const callers: Callers = {
     findInvitation,
     acceptInvitation,
     ...forUsers(
-      ...MembersService.methods,
+      listMembers,
+      updateMember,
+      removeMember,
       ...SecondFactorsService.methods,
       createInvitation,
       listInvitations,
-      getInvitation,
       revokeInvitation,
       acceptInvitation,
       changePassword,

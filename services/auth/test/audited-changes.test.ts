@@ -51,6 +51,8 @@ describe('Entries of the audit log of auth', () => {
         WorkspacesService.method.listWorkspaces,
         WorkspacesService.method.getWorkspace,
         MembersService.method.listMembers,
+        MembersService.method.getMember,
+        InvitationsService.method.getInvitation,
         InvitationsService.method.listInvitations,
         InvitationsService.method.findInvitation,
         UsersService.method.listUsers,

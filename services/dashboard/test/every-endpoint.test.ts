@@ -29,6 +29,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /api_keys/{id}/roll': { overlap: 0 },
   'POST /webhooks': { url: 'https://example.com', events: ['*'] },
   'PATCH /webhooks/{id}': { status: 'disabled' },
+  'POST /webhooks/filter_test': { filter: { all: [{ field: 'name', op: 'exists' }] }, event: {} },
   'POST /webhooks/{id}/test': { event_type: 'resource.created' },
   'POST /webhooks/{id}/rotate_secret': { overlap: 0 },
   'PUT /webhooks/{id}/client_certificate': { certificate: 'c', private_key: 'k' },

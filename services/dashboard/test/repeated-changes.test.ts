@@ -46,6 +46,8 @@ describe('the idempotency key of a change', () => {
   test.each([
     ['/webhooks', { url: 'https://example.com', events: ['*'] }],
     [`/webhooks/${newId('wh')}/rotate_secret`, { overlap: 0 }],
+    [`/webhooks/${newId('wh')}/pause`, {}],
+    [`/webhooks/${newId('wh')}/resume`, {}],
     [`/webhooks/${newId('wh')}/test`, { event_type: 'resource.created' }],
     [`/deliveries/${newId('dlv')}/redeliver`, {}],
     ['/replays', { webhook_id: 'wh_1', created_after: '2026-01-01T00:00:00Z', dry_run: false, statuses: ['failed'] }],

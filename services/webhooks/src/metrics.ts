@@ -9,6 +9,8 @@ export interface WebhooksMetrics {
   readonly deadLetters: Counter<'reason'>;
   /** Times that records were lost before they were consumed. */
   readonly losses: Counter;
+  /** Pairs of an event and a webhook with a filter that the event does not match. */
+  readonly filtered: Counter;
   /** Observes the age of an event when its deliveries are stored. */
   fannedOut(ageMs: number): void;
 }
@@ -27,13 +29,18 @@ export function createWebhooksMetrics(metrics: Metrics): WebhooksMetrics {
     help: 'Times that records of a partition of the event topic were lost before the fan-out consumed them; webhooks.losses has their number.',
     registers,
   });
+  const filtered = new Counter({
+    name: 'rms_deliveries_filtered_total',
+    help: 'Deliveries that were not made, because the event did not match the filter of the webhook.',
+    registers,
+  });
   const ages = new Histogram({
     name: 'rms_fan_out_age_seconds',
     help: 'Age of events when they were stored with their deliveries; repeated events are counted again.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600],
     registers,
   });
-  return { deadLetters, losses, fannedOut: (ageMs) => ages.observe(Math.max(0, ageMs) / 1000) };
+  return { deadLetters, losses, filtered, fannedOut: (ageMs) => ages.observe(Math.max(0, ageMs) / 1000) };
 }
 
 /** Registers gauges of the stored dead letters. They cover the whole database. */

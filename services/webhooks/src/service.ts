@@ -57,12 +57,14 @@ import { listEventsOfResource } from './rpc/list-events-of-resource.ts';
 import { listReplays } from './rpc/list-replays.ts';
 import { listWebhooks } from './rpc/list-webhooks.ts';
 import type { HandlerParts } from './rpc/parts.ts';
+import { pauseWebhook, resumeWebhook } from './rpc/pause-webhook.ts';
 import { redeliverDelivery } from './rpc/redeliver-delivery.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { replayDeadLetters } from './rpc/replay-dead-letters.ts';
 import { replayDeliveries } from './rpc/replay-deliveries.ts';
 import { rotateSecret } from './rpc/rotate-secret.ts';
 import { tailDeliveries } from './rpc/tail-deliveries.ts';
+import { testFilter } from './rpc/test-filter.ts';
 import { testWebhook } from './rpc/test-webhook.ts';
 import { updateWebhook } from './rpc/update-webhook.ts';
 import { watchEvents } from './rpc/watch-events.ts';
@@ -152,8 +154,11 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         listWebhooks: listWebhooks(parts),
         updateWebhook: updateWebhook(parts),
         deleteWebhook: deleteWebhook(parts),
+        pauseWebhook: pauseWebhook(parts),
+        resumeWebhook: resumeWebhook(parts),
         rotateSecret: rotateSecret(parts),
         testWebhook: testWebhook(parts),
+        testFilter: testFilter(parts),
         batchGetWebhookHealth: batchGetWebhookHealth(parts),
       }),
       rpcService(DeliveriesService, {

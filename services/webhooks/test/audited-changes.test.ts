@@ -65,6 +65,7 @@ describe('Entries of the audit log of webhooks', () => {
     'retry_policy.initial_delay_ms': [null, 60_000],
     'retry_policy.max_delay_ms': [null, 43_200_000],
     'rate_limit.max_concurrency': [null, 32],
+    timeout_ms: [null, 10_000],
   } as const;
 
   const cases: AuditedCases = {
@@ -118,6 +119,19 @@ describe('Entries of the audit log of webhooks', () => {
       return [
         ['webhook.deleted', 'Orders', 'ann@example.com', Object.fromEntries(ended.map(([f, v]) => [f, [v, null]]))],
       ];
+    },
+    'WebhooksService/pauseWebhook': async (requestId) => {
+      const ref = await create(newTenant());
+      await rms.webhooks.pauseWebhook(ref, byUser(requestId));
+      // The second call changes nothing.
+      await rms.webhooks.pauseWebhook(ref, byUser(requestId));
+      return [['webhook.updated', 'Orders', 'ann@example.com', { status: ['active', 'paused'] }]];
+    },
+    'WebhooksService/resumeWebhook': async (requestId) => {
+      const ref = await create(newTenant());
+      await rms.webhooks.pauseWebhook(ref);
+      await rms.webhooks.resumeWebhook(ref, byUser(requestId));
+      return [['webhook.updated', 'Orders', 'ann@example.com', { status: ['paused', 'active'] }]];
     },
     'WebhooksService/rotateSecret': async (requestId) => {
       const ref = await create(newTenant());

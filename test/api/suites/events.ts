@@ -34,7 +34,7 @@ export function eventsSuite(target: () => Target): void {
       const created = await create();
       const [event] = await all.waitForEventsOf(created.id, 1);
       expect(event?.envelope.type).toBe('resource.created');
-      expect(event?.envelope.data).toEqual({ object: { ...created, version: 1 } });
+      expect(event?.envelope.data).toEqual({ object: { ...created, input_type: 'standard', version: 1 } });
     });
 
     test('a PATCH of attributes emits resource.updated only', async () => {
@@ -96,7 +96,7 @@ export function eventsSuite(target: () => Target): void {
         id: expect.stringMatching(/^evt_[0-9a-z]+$/),
         type: 'resource.created',
         created_at: expect.stringMatching(timestampForm),
-        data: { object: { ...created, version: 1 } },
+        data: { object: { ...created, input_type: 'standard', version: 1 } },
       });
     });
 
@@ -163,7 +163,7 @@ export function eventsSuite(target: () => Target): void {
         .update(event?.raw ?? '')
         .digest('hex');
       expect(event?.headers['x-service-signature']).toBe(expected);
-      expect(event?.envelope.data.object).toEqual({ ...created, version: 1 });
+      expect(event?.envelope.data.object).toEqual({ ...created, input_type: 'standard', version: 1 });
     });
 
     test('a Standard Webhooks verifier accepts the delivery and rejects a modified one', async () => {
@@ -226,7 +226,7 @@ export function eventsSuite(target: () => Target): void {
       const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${'k'.repeat(37)}-${i + 10}`, value]));
       const created = await create({ name: '資'.repeat(255), metadata });
       const [event] = await all.waitForEventsOf(created.id, 1);
-      expect(event?.envelope.data.object).toEqual({ ...created, version: 1 });
+      expect(event?.envelope.data.object).toEqual({ ...created, input_type: 'standard', version: 1 });
       expect(event?.headers['x-service-signature']).toBe(
         createHmac('sha256', all.secret)
           .update(event?.raw ?? '')

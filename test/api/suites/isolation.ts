@@ -1,4 +1,4 @@
-import { perSuite, startReceiver } from '@rms/testkit';
+import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ApiKey, AuditEntry, ErrorBody, FeedPage, One, Page, Resource, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -49,11 +49,15 @@ export function isolationSuite(target: () => Target): void {
 
     test('no endpoint returns or changes a webhook of another environment or workspace', async () => {
       const path = `/v1/webhooks/${webhook.id}`;
+      const newest = async () => (await owner.get<Page<{ id: string }>>('/v1/events')).body.data[0];
+      const event = await waitUntil(newest, { what: 'an event' });
       for (const [who, outsider] of outsiders) {
         const answers = [
           await outsider.get<ErrorBody>(path),
           await outsider.patch<ErrorBody>(path, { status: 'disabled' }),
           await outsider.delete<ErrorBody>(path),
+          await outsider.post<ErrorBody>(`${path}/pause`, {}),
+          await outsider.post<ErrorBody>(`${path}/resume`, {}),
           await outsider.post<ErrorBody>(`${path}/rotate_secret`, {}),
           await outsider.post<ErrorBody>(`${path}/test`, {}),
           await outsider.put<ErrorBody>(`${path}/client_certificate`, { certificate: 'c', private_key: 'k' }),
@@ -64,6 +68,12 @@ export function isolationSuite(target: () => Target): void {
         }
         const list = (await outsider.get<Page<Webhook>>('/v1/webhooks')).body;
         expect([who, list.data, list.meta.total]).toEqual([who, [], 0]);
+        const filterTest = { filter: { all: [{ field: 'name', op: 'exists' }] }, event_id: event.id };
+        expect([who, (await outsider.post('/v1/webhooks/filter_test', filterTest)).status]).toEqual([who, 404]);
+        for (const filter of [`url=${encodeURIComponent(webhook.url)}`, 'status=active', 'health=healthy']) {
+          const { data } = (await outsider.get<Page<Webhook>>(`/v1/webhooks?${filter}`)).body;
+          expect([who, filter, data]).toEqual([who, filter, []]);
+        }
       }
       const { health: _, ...unchanged } = (await owner.get<One<Webhook>>(path)).body.data;
       expect(unchanged).toEqual(webhook);
@@ -110,7 +120,9 @@ export function isolationSuite(target: () => Target): void {
     test('no endpoint returns an event of another environment or workspace', async () => {
       await subscriber.waitForEventsOf(resource.id, 1);
       const owners = (await owner.get<FeedPage>('/v1/events')).body;
-      expect(owners.data.map(({ data }) => data?.object)).toEqual([{ ...resource, version: 1 }]);
+      expect(owners.data.map(({ data }) => data?.object)).toEqual([
+        { ...resource, input_type: 'standard', version: 1 },
+      ]);
       for (const [who, outsider] of outsiders) {
         const { data, meta } = (await outsider.get<FeedPage>('/v1/events')).body;
         expect([who, data, meta.total, meta.newest_sequence]).toEqual([who, [], 0, 0]);
@@ -146,6 +158,9 @@ export function isolationSuite(target: () => Target): void {
     test('every endpoint of the API was tested with another workspace and environment', () => {
       const tried = [
         'GET /v1/events',
+        'POST /v1/webhooks/filter_test',
+        'POST /v1/webhooks/{id}/pause',
+        'POST /v1/webhooks/{id}/resume',
         'POST /v1/webhooks/{id}/rotate_secret',
         'POST /v1/webhooks/{id}/test',
         ...['PUT', 'DELETE'].map((method) => `${method} /v1/webhooks/{id}/client_certificate`),

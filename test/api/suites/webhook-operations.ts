@@ -87,6 +87,12 @@ export function webhookOperationsSuite(target: () => Target): void {
         ['timeout', { timeout: 31 }],
         ['timeout', { timeout: null }],
         ['signature_alias', { signature_alias: 'Webhook-Id' }],
+        ['filter', { filter: {} }],
+        ['filter', { filter: [] }],
+        ['filter', { filter: { all: [] } }],
+        ['filter.all.0', { filter: { all: [{ field: 'id', op: 'exists' }] } }],
+        ['filter.all.0', { filter: { all: [{ field: 'name', op: 'eq', value: 1 }] } }],
+        ['filter', { filter: { all: Array(51).fill({ field: 'name', op: 'exists' }) } }],
         ['health', { health: {} }],
       ] as const) {
         for (const { status, body } of [
@@ -166,6 +172,9 @@ export function webhookOperationsSuite(target: () => Target): void {
         secret_headers: ['B'],
         timeout: 3,
         signature_alias: 'X-Old-Signature',
+        filter: {
+          any: [{ field: 'metadata.team', op: 'in', value: ['a', 'b'] }, { all: [{ field: 'name', op: 'exists' }] }],
+        },
       };
       for (const made of [await create(), await create(set)]) {
         const before = await read(made);
@@ -200,6 +209,148 @@ export function webhookOperationsSuite(target: () => Target): void {
       expect(disabled.body.data).toMatchObject({ disabled_reason: 'manual', health: { state: 'disabled' } });
       const { data } = (await client.get<Page<Webhook>>('/v1/webhooks?per_page=100')).body;
       expect(data.find(({ id }) => id === failing.id)).toMatchObject({ disabled_reason: 'manual' });
+    });
+
+    test('a paused webhook keeps its queue, and delivers it when it is resumed', async () => {
+      const { webhook } = await subscribe(client, receiver);
+      const path = `/v1/webhooks/${webhook.id}`;
+      const paused = await client.post<One<Webhook>>(`${path}/pause`, {});
+      expect([paused.status, paused.body.data.status, paused.body.data.health.state]).toEqual([
+        200,
+        'paused',
+        'paused',
+      ]);
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'While paused' });
+      const { id } = expectStatus(made, 201).body.data;
+      await waitUntil(async () => (await read(webhook)).health.pending === 1, { what: 'a queued delivery' });
+      const isDelivered = () => receiver.requests.some(({ json }) => json.data.object.id === id);
+      const deliveries = `/v1/deliveries?webhook_id=${webhook.id}`;
+      const [waiting] = (await client.get<Page<{ status: string; delay_reason: string }>>(deliveries)).body.data;
+      expect([isDelivered(), waiting?.status]).toEqual([false, 'pending']);
+      const resumed = await client.post<One<Webhook>>(`${path}/resume`, {});
+      expect([resumed.status, resumed.body.data.status]).toEqual([200, 'active']);
+      await waitUntil(async () => isDelivered(), { what: 'the delivery' });
+      expect((await client.patch<One<Webhook>>(path, { status: 'paused' })).body.data.status).toBe('paused');
+      expect((await client.patch<One<Webhook>>(path, { status: 'disabled' })).body.data.status).toBe('disabled');
+      for (const action of ['pause', 'resume']) {
+        const { status, body } = await client.post<ErrorBody>(`${path}/${action}`, {});
+        expect([action, status, body.error.code]).toEqual([action, 409, 'conflict']);
+      }
+    });
+
+    test('a webhook can be created disabled or paused', async () => {
+      expect(await create({ status: 'disabled' })).toMatchObject({ status: 'disabled', disabled_reason: 'manual' });
+      expect(await create({ status: 'paused' })).toMatchObject({ status: 'paused', disabled_reason: null });
+      expect(await create({ status: 'active' })).toMatchObject({ status: 'active', disabled_reason: null });
+      expect((await client.post('/v1/webhooks', { url, events: ['*'], status: 'off' })).status).toBe(400);
+    });
+
+    test('webhooks are found by their exact URL, their status and their health', async () => {
+      const exact = 'https://example.com/found?by=url';
+      const [paused, disabled] = [
+        await create({ url: exact, status: 'paused' }),
+        await create({ url: exact, status: 'disabled' }),
+      ];
+      await create({ url: `${exact}s` });
+      const found = async (query: object) => {
+        const text = new URLSearchParams({ url: exact, ...query }).toString();
+        const { data, meta } = expectStatus(await client.get<Page<Webhook>>(`/v1/webhooks?${text}`), 200).body;
+        return [data.map(({ id }) => id), meta.total];
+      };
+      expect(await found({})).toEqual([[disabled.id, paused.id], null]);
+      expect(await found({ status: 'paused' })).toEqual([[paused.id], null]);
+      expect(await found({ health: 'disabled' })).toEqual([[disabled.id], null]);
+      expect(await found({ health: 'healthy' })).toEqual([[], null]);
+      for (const query of ['status=off', 'health=full', 'health=ill', 'url=']) {
+        expect([query, (await client.get(`/v1/webhooks?${query}`)).status]).toEqual([query, 400]);
+      }
+    });
+
+    test('a webhook with a filter gets the events that match it, and no others', async () => {
+      const filter = {
+        any: [
+          { field: 'metadata.team', op: 'eq', value: 'filtered' },
+          { field: 'previous_attributes.name', op: 'prefix', value: 'Old' },
+          {
+            all: [
+              { field: 'input_type', op: 'eq', value: 'advanced' },
+              { field: 'name', op: 'eq', value: 'Advanced' },
+            ],
+          },
+        ],
+      };
+      const own = await startReceiver({ path: '' });
+      try {
+        const { data } = expectStatus(
+          await client.post<One<Webhook>>('/v1/webhooks', { url: own.url, events: ['*'], filter }),
+          201,
+        ).body;
+        expect(data.filter).toEqual(filter);
+        const make = async (body: object) =>
+          expectStatus(await client.post<One<Resource>>('/v1/resources', body), 201).body.data;
+        await make({ name: 'Advanced' });
+        const matching = [
+          await make({ name: 'Advanced', type: 'advanced' }),
+          await make({ name: 'Team', metadata: { team: 'filtered' } }),
+          await make({ name: 'Old name' }),
+        ];
+        expectStatus(await client.patch(`/v1/resources/${matching[2]?.id}`, { name: 'New name' }), 200);
+        await waitUntil(async () => own.requests.length === 3, { what: 'three deliveries' });
+        expect(own.requests.map(({ json }) => [json.type, json.data.object.id]).sort()).toEqual(
+          [
+            ['resource.created', matching[0]?.id],
+            ['resource.created', matching[1]?.id],
+            ['resource.updated', matching[2]?.id],
+          ].sort(),
+        );
+        const deliveries = await client.get<Page<object>>(`/v1/deliveries?webhook_id=${data.id}`);
+        expect(deliveries.body.data.length).toBe(3);
+        const cleared = await client.patch<One<Webhook>>(`/v1/webhooks/${data.id}`, { filter: null });
+        expect([cleared.status, cleared.body.data.filter]).toEqual([200, null]);
+      } finally {
+        await own.close();
+      }
+    });
+
+    test('filter_test evaluates a filter and each of its conditions for an event', async () => {
+      const conditions = [
+        { field: 'name', op: 'prefix', value: 'Tested' },
+        { field: 'metadata.team', op: 'not_exists' },
+      ];
+      const made = await client.post<One<Resource>>('/v1/resources', { name: 'Tested', metadata: { team: 'blue' } });
+      const { id } = expectStatus(made, 201).body.data;
+      const find = async () => {
+        const { data } = (
+          await client.get<Page<{ id: string; data: { object: { id: string } } }>>('/v1/events?limit=100')
+        ).body;
+        return data.find((event) => event.data.object.id === id);
+      };
+      const event = await waitUntil(find, { what: 'the event' });
+      const test = (body: object) => client.post<One<object>>('/v1/webhooks/filter_test', body);
+      const expected = {
+        matches: false,
+        conditions: [
+          { condition: conditions[0], holds: true, value: 'Tested' },
+          { condition: conditions[1], holds: false, value: 'blue' },
+        ],
+      };
+      for (const given of [{ event_id: event.id }, { event }]) {
+        const { status, body } = await test({ filter: { all: conditions }, ...given });
+        expect([status, body]).toEqual([200, { data: expected }]);
+      }
+      const { data } = (await test({ filter: { any: conditions }, event_id: event.id })).body;
+      expect(data).toEqual({ ...expected, matches: true });
+      for (const [status, wrong] of [
+        [400, { filter: { all: conditions } }],
+        [400, { filter: { all: conditions }, event, event_id: event.id }],
+        [400, { filter: { all: [] }, event }],
+        [400, { filter: { all: conditions }, event: { data: { object: { name: '\u0000' } } } }],
+        [400, { filter: { all: conditions }, event: { data: { object: { name: '\ud800' } } } }],
+        [400, { event }],
+        [404, { filter: { all: conditions }, event_id: 'evt_x' }],
+      ] as const) {
+        expect([wrong, (await test(wrong)).status]).toEqual([wrong, status]);
+      }
     });
 
     test('rotating the secret returns a new one, and during the overlap both sign', async () => {

@@ -35,6 +35,7 @@ export function webhooksSuite(target: () => Target): void {
           secret_headers: [],
           timeout: 10,
           signature_alias: null,
+          filter: null,
           health: {
             state: 'healthy',
             success_rate_1h: null,

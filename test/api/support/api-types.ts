@@ -13,7 +13,7 @@ export interface Webhook {
   id: string;
   url: string;
   events: string[];
-  status: 'active' | 'disabled';
+  status: 'active' | 'paused' | 'disabled';
   disabled_reason: string | null;
   description: string;
   ordered: boolean;
@@ -23,6 +23,7 @@ export interface Webhook {
   secret_headers: string[];
   timeout: number;
   signature_alias: string | null;
+  filter: object | null;
   health: {
     state: 'healthy' | 'failing' | 'paused' | 'disabled';
     success_rate_1h: number | null;

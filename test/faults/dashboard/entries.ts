@@ -88,6 +88,11 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/filter_test': tenant(({ event }) => ({
+    body: { filter: { all: [{ field: 'name', op: 'exists' }] }, event_id: event },
+  })),
+  'POST /webhooks/{id}/pause': tenant(({ webhook }) => ({ id: webhook })),
+  'POST /webhooks/{id}/resume': tenant(({ webhook }) => ({ id: webhook })),
   'PUT /webhooks/{id}/client_certificate': tenant(({ webhook }) => ({
     id: webhook,
     body: { certificate: 'c', private_key: 'k' },

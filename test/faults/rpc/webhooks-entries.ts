@@ -29,6 +29,14 @@ export const webhooksEntries: Entries<
       [{ id, status: WebhookStatus.DISABLED }, 'not_found'],
     ]),
     deleteWebhook: inBoth(({ webhookId: id }) => [[{ id }, 'not_found']]),
+    pauseWebhook: inBoth(({ webhookId: id }) => [
+      [{ id }, 'not_found'],
+      [{ id, idempotencyKey }, 'not_found'],
+    ]),
+    resumeWebhook: inBoth(({ webhookId: id }) => [
+      [{ id }, 'not_found'],
+      [{ id, idempotencyKey }, 'not_found'],
+    ]),
     rotateSecret: inBoth(({ webhookId: id }) => [
       [{ id }, 'not_found'],
       [{ id, idempotencyKey }, 'not_found'],
@@ -36,6 +44,9 @@ export const webhooksEntries: Entries<
     testWebhook: inBoth(({ webhookId: id }) => [
       [{ id }, 'not_found'],
       [{ id, idempotencyKey }, 'not_found'],
+    ]),
+    testFilter: inBoth(({ eventId }) => [
+      [{ filter: '{"all":[{"field":"name","op":"exists"}]}', eventId }, 'not_found'],
     ]),
     batchGetWebhookHealth: inBoth(({ webhookId, failingId }) => [[{ ids: [webhookId, failingId] }, { healths: [] }]]),
   },

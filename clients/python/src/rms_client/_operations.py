@@ -76,7 +76,8 @@ class WebhooksOperations:
         return self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return List(self._transport, "/v1/webhooks", query, options)
@@ -103,6 +104,21 @@ class WebhooksOperations:
         """
         return self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -119,6 +135,12 @@ class WebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
 
     def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the
@@ -696,7 +718,8 @@ class AsyncWebhooksOperations:
         return await self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
@@ -723,6 +746,21 @@ class AsyncWebhooksOperations:
         """
         return await self._transport.send("DELETE", path_of("/v1/webhooks/{id}", id), options)
 
+    async def pause(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is
+        attempted until it is resumed, except attempts that have already been taken. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/pause", id), options, is_keyed=True)
+
+    async def resume(self, id: str, **options: Unpack[CreateOptions]) -> Result[types.Webhook]:
+        """Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the
+        webhook is disabled. Requires a key with scope `admin`, or the permission
+        `webhooks:write`.
+        """
+        return await self._transport.send("POST", path_of("/v1/webhooks/{id}/resume", id), options, is_keyed=True)
+
     async def rotate_secret(self, id: str, body: Union[types.RotateWebhookSecret, None] = None, **options: Unpack[CreateOptions]) -> Result[types.RotatedWebhookSecret]:
         """Rotate the signing secret. During the overlap, deliveries are signed with both secrets
         (`webhook-signature`). The response contains the new secret, which is shown only once. If
@@ -739,6 +777,12 @@ class AsyncWebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
+
+    async def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
 
     async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the

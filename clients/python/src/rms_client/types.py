@@ -40,6 +40,10 @@ class CreateWebhook(TypedDict):
     """
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     headers: NotRequired[dict[str, str]]
     """Custom headers of every request. Replaces all headers, except those in `secret_headers`
     without a value here, which keep their value. Names that the service or HTTP sets are
@@ -51,12 +55,38 @@ class CreateWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: NotRequired[Union[str, None]]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: NotRequired[Union[WebhookFilter, None]]
+    """Null: all events."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
     """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
     retry_policy: NotRequired[RetryPolicy]
     rate_limit: NotRequired[WebhookRateLimitChange]
+
+
+@final
+class WebhookFilter(TypedDict):
+    """Condition on the content of events: `all` or `any` of the elements. At most 3 levels of
+    groups, 50 conditions and 8,192 bytes. A field that is absent only satisfies `ne`, `not_in`
+    and `not_exists`. An event that does not match makes no delivery.
+    """
+
+    all: NotRequired[Sequence[WebhookFilterElement]]
+    any: NotRequired[Sequence[WebhookFilterElement]]
+
+
+@final
+class WebhookFilterElement(TypedDict):
+    """A group with `all` or `any`; or a condition with `field`, `op` and `value`."""
+
+    all: NotRequired[Sequence[WebhookFilterElement]]
+    any: NotRequired[Sequence[WebhookFilterElement]]
+    field: NotRequired[str]
+    """`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`."""
+    op: NotRequired[Literal["eq", "ne", "in", "not_in", "prefix", "exists", "not_exists"]]
+    value: NotRequired[Union[str, Sequence[str]]]
+    """A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`."""
 
 
 @final
@@ -113,6 +143,10 @@ class ResourceOfEvent(TypedDict):
     """At most 50 pairs. On update, an object replaces the existing metadata completely."""
     created_at: str
     updated_at: str
+    input_type: NotRequired[Literal["standard", "advanced"]]
+    """The `type` of the request that created the resource. Absent in events of releases that did
+    not send it.
+    """
     version: NotRequired[int]
     """Version of the resource after the change: 1 for its first event, then one more with each
     event. The ETag of the resource begins with it. Absent in events of releases that did not
@@ -195,8 +229,10 @@ class UpdateWebhook(TypedDict):
     """
     events: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]]
     """Event types, or `["*"]` for all."""
-    status: NotRequired[Literal["active", "disabled"]]
-    """A disabled webhook receives no events."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     headers: NotRequired[dict[str, str]]
     """Custom headers of every request. Replaces all headers, except those in `secret_headers`
     without a value here, which keep their value. Names that the service or HTTP sets are
@@ -208,6 +244,8 @@ class UpdateWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: NotRequired[Union[str, None]]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: NotRequired[Union[WebhookFilter, None]]
+    """Null: all events."""
     description: NotRequired[str]
     """Shown to the users of the dashboard."""
     ordered: NotRequired[bool]
@@ -226,6 +264,15 @@ class RotateWebhookSecret(TypedDict):
 class TestWebhook(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
+
+
+@final
+class TestWebhookFilter(TypedDict):
+    filter: WebhookFilter
+    event_id: NotRequired[str]
+    """An event of the feed. Either this or `event`."""
+    event: NotRequired[dict[str, Any]]
+    """An event as webhooks receive it, or a part of one."""
 
 
 @final
@@ -449,8 +496,10 @@ class CreatedWebhook(TypedDict):
     url: str
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
-    status: Literal["active", "disabled"]
-    """A disabled webhook receives no events."""
+    status: Literal["active", "paused", "disabled"]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     disabled_reason: Union[Literal["manual", "gone", "failing"], None]
     """`gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days."""
     description: str
@@ -467,6 +516,8 @@ class CreatedWebhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: Union[str, None]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: Union[WebhookFilter, None]
+    """Null: all events."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -491,7 +542,9 @@ class WebhookRateLimit(TypedDict):
 @final
 class WebhookHealth(TypedDict):
     state: Literal["healthy", "failing", "paused", "disabled"]
-    """`failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent."""
+    """`failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only
+    occasional probes are sent.
+    """
     success_rate_1h: Union[float, None]
     """Share of successful attempts in the last hour. Null if there were none."""
     pending: int
@@ -514,8 +567,8 @@ WebhookClientCertificate = Union[WebhookClientCertificateItem, None]
 
 @final
 class WebhookListMeta(TypedDict):
-    total: int
-    """Exact number of items that match the filter."""
+    total: Union[int, None]
+    """Exact number of webhooks; null if the list is filtered."""
     page: int
     per_page: int
 
@@ -541,8 +594,10 @@ class Webhook(TypedDict):
     url: str
     events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
     """Event types, or `["*"]` for all."""
-    status: Literal["active", "disabled"]
-    """A disabled webhook receives no events."""
+    status: Literal["active", "paused", "disabled"]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
     disabled_reason: Union[Literal["manual", "gone", "failing"], None]
     """`gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days."""
     description: str
@@ -559,6 +614,8 @@ class Webhook(TypedDict):
     """Seconds within which the complete response must arrive."""
     signature_alias: Union[str, None]
     """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: Union[WebhookFilter, None]
+    """Null: all events."""
     health: WebhookHealth
     client_certificate: WebhookClientCertificate
     previous_secret_expires_at: Union[str, None]
@@ -623,6 +680,22 @@ class AttemptTiming(TypedDict):
     tls_ms: float
     first_byte_ms: float
     """From the end of the connection to the first byte of the response."""
+
+
+@final
+class WebhookFilterTest(TypedDict):
+    matches: bool
+    """Whether a webhook with this filter would get a delivery."""
+    conditions: Sequence[WebhookFilterCondition]
+    """All conditions, in the order of the filter."""
+
+
+@final
+class WebhookFilterCondition(TypedDict):
+    condition: WebhookFilterElement
+    holds: bool
+    value: Union[str, None]
+    """Value of the field in the event. Null: absent, or not a string."""
 
 
 @final
@@ -741,13 +814,14 @@ class Delivery(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[DeliveryLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -796,13 +870,14 @@ class DeliveryWithAttempts(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[DeliveryWithAttemptsLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -1074,13 +1149,14 @@ class RequestTimelineDeliveriesItem(TypedDict):
     attempt_count: int
     """All attempts, including those that are no longer stored."""
     next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, or waits for an earlier delivery of its resource. With a
-    `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
     """
-    delay_reason: Union[Literal["rate_limit", "circuit_open"], None]
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
     """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
     its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent.
+    only occasional probes are sent. `paused`: the webhook is paused.
     """
     last_attempt: Union[RequestTimelineDeliveriesItemLastAttempt, None]
     end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
@@ -1858,6 +1934,12 @@ class ListWebhooksQuery(TypedDict):
     """Items per page."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
+    url: NotRequired[str]
+    """Only webhooks with exactly this URL."""
+    status: NotRequired[Literal["active", "paused", "disabled"]]
+    """Only webhooks with this status."""
+    health: NotRequired[Literal["healthy", "failing", "paused", "disabled"]]
+    """Only webhooks with this `health.state`."""
 
 
 @final

@@ -76,6 +76,7 @@ import type {
   SetWebhookClientCertificate,
   TestAttempt,
   TestWebhook,
+  TestWebhookFilter,
   UpdateAlertChannel,
   UpdateAlertRule,
   UpdateApiKey,
@@ -83,6 +84,7 @@ import type {
   UpdateResource,
   UpdateWebhook,
   Webhook,
+  WebhookFilterTest,
   WebhookList,
   Workspace,
 } from './types.ts';
@@ -155,7 +157,10 @@ export class WebhooksOperations {
     return this.#transport.send('POST', '/v1/webhooks', { options, body, isKeyed: true });
   }
 
-  /** List webhooks. Newest first. Requires a key with scope `admin`, or the permission `webhooks:read`. */
+  /**
+   * List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than
+   * `per_page`. Requires a key with scope `admin`, or the permission `webhooks:read`.
+   */
   list(query: ListWebhooksQuery = {}, options?: CallOptions): List<Webhook, WebhookList['meta']> {
     return new List(this.#transport, '/v1/webhooks', query, options);
   }
@@ -184,6 +189,23 @@ export class WebhooksOperations {
   }
 
   /**
+   * Pause a webhook. The webhook keeps its queue and gets deliveries of new events. None is attempted until it is
+   * resumed, except attempts that have already been taken. 409 if the webhook is disabled. Requires a key with scope
+   * `admin`, or the permission `webhooks:write`.
+   */
+  pause(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/pause`, { options, isKeyed: true });
+  }
+
+  /**
+   * Resume a webhook. The queued deliveries of a paused webhook are attempted. 409 if the webhook is disabled. Requires
+   * a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  resume(id: string, options?: CreateOptions): Promise<Result<Webhook>> {
+    return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/resume`, { options, isKeyed: true });
+  }
+
+  /**
    * Rotate the signing secret. During the overlap, deliveries are signed with both secrets (`webhook-signature`). The
    * response contains the new secret, which is shown only once. If another API key repeats the Idempotency-Key, its
    * response does not contain the secret. Requires a key with scope `admin`, or the permission `webhooks:write`.
@@ -200,6 +222,14 @@ export class WebhooksOperations {
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
+  }
+
+  /**
+   * Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes nothing. Requires a key with
+   * scope `admin`, or the permission `webhooks:write`.
+   */
+  filterTest(body: TestWebhookFilter, options?: CreateOptions): Promise<Result<WebhookFilterTest>> {
+    return this.#transport.send('POST', '/v1/webhooks/filter_test', { options, body, isKeyed: true });
   }
 
   /**

@@ -25,6 +25,11 @@ export interface CreateWebhook {
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
   /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /**
    * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
    * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
    * printable ASCII characters.
@@ -36,12 +41,35 @@ export interface CreateWebhook {
   timeout?: number | undefined;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
   ordered?: boolean | undefined;
   retry_policy?: RetryPolicy | undefined;
   rate_limit?: WebhookRateLimitChange | undefined;
+}
+
+/**
+ * Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and
+ * 8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match
+ * makes no delivery.
+ */
+export interface WebhookFilter {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+}
+
+/** A group with `all` or `any`; or a condition with `field`, `op` and `value`. */
+export interface WebhookFilterElement {
+  all?: readonly WebhookFilterElement[] | undefined;
+  any?: readonly WebhookFilterElement[] | undefined;
+  /** `name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`. */
+  field?: string | undefined;
+  op?: "eq" | "ne" | "in" | "not_in" | "prefix" | "exists" | "not_exists" | undefined;
+  /** A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`. */
+  value?: string | readonly string[] | undefined;
 }
 
 /**
@@ -89,6 +117,8 @@ export interface ResourceOfEvent {
   metadata: { [key: string]: string };
   created_at: string;
   updated_at: string;
+  /** The `type` of the request that created the resource. Absent in events of releases that did not send it. */
+  input_type?: "standard" | "advanced" | undefined;
   /**
    * Version of the resource after the change: 1 for its first event, then one more with each event. The ETag of the
    * resource begins with it. Absent in events of releases that did not send it.
@@ -149,8 +179,11 @@ export interface UpdateWebhook {
   url?: string | undefined;
   /** Event types, or `["*"]` for all. */
   events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
-  /** A disabled webhook receives no events. */
-  status?: "active" | "disabled" | undefined;
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status?: "active" | "paused" | "disabled" | undefined;
   /**
    * Custom headers of every request. Replaces all headers, except those in `secret_headers` without a value here, which
    * keep their value. Names that the service or HTTP sets are refused, for example `Content-Type`. Values have
@@ -163,6 +196,8 @@ export interface UpdateWebhook {
   timeout?: number | undefined;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias?: string | null | undefined;
+  /** Null: all events. */
+  filter?: WebhookFilter | null | undefined;
   /** Shown to the users of the dashboard. */
   description?: string | undefined;
   /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
@@ -179,6 +214,14 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+}
+
+export interface TestWebhookFilter {
+  filter: WebhookFilter;
+  /** An event of the feed. Either this or `event`. */
+  event_id?: string | undefined;
+  /** An event as webhooks receive it, or a part of one. */
+  event?: { [key: string]: unknown } | undefined;
 }
 
 export interface SetWebhookClientCertificate {
@@ -368,8 +411,11 @@ export interface CreatedWebhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -386,6 +432,8 @@ export interface CreatedWebhook {
   timeout: number;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -405,7 +453,9 @@ export interface WebhookRateLimit {
 }
 
 export interface WebhookHealth {
-  /** `failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent. */
+  /**
+   * `failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.
+   */
   state: "healthy" | "failing" | "paused" | "disabled";
   /** Share of successful attempts in the last hour. Null if there were none. */
   success_rate_1h: number | null;
@@ -427,8 +477,8 @@ export type WebhookClientCertificate = {
 export interface WebhookList {
   data: readonly Webhook[];
   meta: {
-    /** Exact number of items that match the filter. */
-    total: number;
+    /** Exact number of webhooks; null if the list is filtered. */
+    total: number | null;
     page: number;
     per_page: number;
   };
@@ -445,8 +495,11 @@ export interface Webhook {
   url: string;
   /** Event types, or `["*"]` for all. */
   events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
-  /** A disabled webhook receives no events. */
-  status: "active" | "disabled";
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
   /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
   disabled_reason: "manual" | "gone" | "failing" | null;
   /** Shown to the users of the dashboard. */
@@ -463,6 +516,8 @@ export interface Webhook {
   timeout: number;
   /** Name of another header with the value of `X-Service-Signature`. Null: none. */
   signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
   health: WebhookHealth;
   client_certificate: WebhookClientCertificate;
   /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
@@ -516,6 +571,20 @@ export interface AttemptTiming {
   tls_ms: number;
   /** From the end of the connection to the first byte of the response. */
   first_byte_ms: number;
+}
+
+export interface WebhookFilterTest {
+  /** Whether a webhook with this filter would get a delivery. */
+  matches: boolean;
+  /** All conditions, in the order of the filter. */
+  conditions: readonly WebhookFilterCondition[];
+}
+
+export interface WebhookFilterCondition {
+  condition: WebhookFilterElement;
+  holds: boolean;
+  /** Value of the field in the event. Null: absent, or not a string. */
+  value: string | null;
 }
 
 export interface EventList {
@@ -598,16 +667,16 @@ export interface Delivery {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -650,16 +719,16 @@ export interface DeliveryWithAttempts {
   /** All attempts, including those that are no longer stored. */
   attempt_count: number;
   /**
-   * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-   * attempt of the webhook, which may be an attempt of another delivery.
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
    */
   next_attempt_at: string | null;
   /**
    * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
    * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent.
+   * sent. `paused`: the webhook is paused.
    */
-  delay_reason: "rate_limit" | "circuit_open" | null;
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
   last_attempt: {
     started_at: string;
     /** Status of the response, also if the response is incomplete; null without one. */
@@ -889,16 +958,16 @@ export interface RequestTimeline {
     /** All attempts, including those that are no longer stored. */
     attempt_count: number;
     /**
-     * Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the next
-     * attempt of the webhook, which may be an attempt of another delivery.
+     * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+     * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
      */
     next_attempt_at: string | null;
     /**
      * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
      * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes
-     * are sent.
+     * are sent. `paused`: the webhook is paused.
      */
-    delay_reason: "rate_limit" | "circuit_open" | null;
+    delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
     last_attempt: {
       started_at: string;
       /** Status of the response, also if the response is incomplete; null without one. */
@@ -1554,6 +1623,12 @@ export interface ListWebhooksQuery {
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
+  /** Only webhooks with exactly this URL. */
+  url?: string | undefined;
+  /** Only webhooks with this status. */
+  status?: "active" | "paused" | "disabled" | undefined;
+  /** Only webhooks with this `health.state`. */
+  health?: "healthy" | "failing" | "paused" | "disabled" | undefined;
 }
 
 export interface ListEventsQuery {

@@ -30,7 +30,7 @@ const fields = {
   next_attempt_at: shownTime
     .nullable()
     .describe(
-      'Null if the delivery has ended, or waits for an earlier delivery of its resource. With a `delay_reason`, the ' +
+      'Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a `delay_reason`, the ' +
         'next attempt of the webhook, which may be an attempt of another delivery.',
     ),
   delay_reason: z
@@ -39,7 +39,7 @@ const fields = {
     .describe(
       'Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its ' +
         '`requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional ' +
-        'probes are sent.',
+        'probes are sent. `paused`: the webhook is paused.',
     ),
   last_attempt: lastAttempt.nullable(),
   end_reason: z

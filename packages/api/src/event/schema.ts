@@ -26,6 +26,10 @@ const type = z.enum(eventTypes);
 const createdAt = z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] });
 const object = resource
   .extend({
+    input_type: z
+      .enum(['standard', 'advanced'])
+      .optional()
+      .describe('The `type` of the request that created the resource. Absent in events of releases that did not send it.'),
     version: z
       .int()
       .min(1)

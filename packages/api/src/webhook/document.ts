@@ -1,5 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import type { HealthWindow as HealthWindowMessage, WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import {
+  type HealthWindow as HealthWindowMessage,
+  type WebhookHealth,
+  WebhookHealthState,
+} from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import {
   type Webhook as Message,
   type RateLimit,
@@ -23,6 +27,7 @@ import {
 } from './schema.ts';
 
 export const webhookStatuses = enumNames(WebhookStatus);
+export const healthStates = enumNames(WebhookHealthState);
 
 /**
  * Returns the API representation of a webhook, without its secret.
@@ -46,6 +51,7 @@ export function webhookDocument(webhook: Message | undefined, health?: WebhookHe
     // Unset in a stored response of a release without timeouts.
     timeout: webhook.timeout ? fromDuration(webhook.timeout) : defaultTimeoutSeconds,
     signature_alias: webhook.signatureAlias || null,
+    filter: webhook.filter === '' ? null : (JSON.parse(webhook.filter) as Webhook['filter']),
     health: healthDocument(status, health),
     client_certificate: certificateDocument(webhook.clientCertificate),
     previous_secret_expires_at: timeOf(webhook.previousSecretExpireTime),
@@ -158,7 +164,7 @@ function windowDocument({
 }
 
 function stateOf(status: Webhook['status'], health: WebhookHealth | undefined): Webhook['health']['state'] {
-  if (status === 'disabled') return 'disabled';
+  if (status !== 'active') return status;
   if (health?.openCircuit) return 'paused';
   return health?.failingSince ? 'failing' : 'healthy';
 }

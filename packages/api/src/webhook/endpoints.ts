@@ -12,6 +12,7 @@ import { checkId, type OneObject, oneJson, oneResponse, replayedHeader } from '.
 import { seconds, toDuration } from '../time-schemas.ts';
 import {
   fullWebhookDocument,
+  healthStates,
   rotatedSecretDocument,
   toRateLimitMessage,
   toRetryPolicyMessage,
@@ -21,10 +22,14 @@ import {
 import {
   clientCertificateBody,
   createWebhookBody,
+  type FilterTest,
+  filterTestBody,
+  oneFilterTest,
   oneNewWebhook,
   oneRotatedSecret,
   oneWebhook,
   updateWebhookBody,
+  webhookFilters,
   webhookList,
 } from './schema.ts';
 
@@ -53,10 +58,12 @@ export const createWebhook = defineEndpoint({
         events: body.events,
         description: body.description ?? '',
         ordered: body.ordered ?? false,
+        ...(body.status === undefined ? {} : { status: webhookStatuses.toValue(body.status) }),
         headers: body.headers ?? {},
         secretHeaders: body.secret_headers ?? [],
         ...(body.timeout === undefined ? {} : { timeout: toDuration(body.timeout) }),
         signatureAlias: body.signature_alias ?? '',
+        filter: body.filter ? JSON.stringify(body.filter) : '',
         ...(body.retry_policy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(body.retry_policy) }),
         ...(body.rate_limit === undefined ? {} : { rateLimit: toRateLimitMessage(body.rate_limit) }),
         idempotencyKey,
@@ -70,6 +77,11 @@ export const createWebhook = defineEndpoint({
 
 /** Pages show more of the health than the API, in which it would change the ETag as time passes. */
 const fullHealth = { health: z.literal('full').optional() };
+
+/** Query of an endpoint that shows webhooks: whether it shows their full health. */
+interface HealthQuery {
+  readonly health?: string | undefined;
+}
 
 const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
   method: 'get',
@@ -95,17 +107,19 @@ const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
   },
 });
 
-const listQueryOfUsers = z.strictObject({ ...pageQuery, ...fullHealth });
+const listQuery = z.strictObject({ ...pageQuery, ...webhookFilters });
+const listQueryOfUsers = listQuery.extend({ health: listQuery.shape.health.or(fullHealth.health) });
 
 const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/webhooks',
   operationId: 'listWebhooks',
   summary: 'List webhooks',
-  description: 'Newest first.',
+  description:
+    'Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than `per_page`.',
   tag: 'Webhooks',
   permission: 'webhooks:read',
-  query: z.strictObject(pageQuery),
+  query: listQuery,
   queryOfUsers: listQueryOfUsers,
   success: { status: 200, description: 'A page of webhooks.', schema: webhookList },
   async handle(call) {
@@ -113,7 +127,17 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
     const { workspaceId, environment } = tenant;
     const options = { context: context(), signal: signal() };
     const page = await backend.webhooks.listWebhooks(
-      { workspaceId, environment, pageSize: pageSizeOf(query), pageToken: query.cursor ?? '' },
+      {
+        workspaceId,
+        environment,
+        pageSize: pageSizeOf(query),
+        pageToken: query.cursor ?? '',
+        url: query.url ?? '',
+        ...(query.status === undefined ? {} : { status: webhookStatuses.toValue(query.status) }),
+        ...(query.health === undefined || query.health === 'full'
+          ? {}
+          : { health: healthStates.toValue(query.health) }),
+      },
       options,
     );
     const healths = await readHealth(
@@ -143,7 +167,7 @@ const updateWebhook = defineEndpoint({
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const { url, events, status, description, ordered, retry_policy: retryPolicy, rate_limit: rateLimit } = body;
-    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias } = body;
+    const { headers, secret_headers: secretHeaders, timeout, signature_alias: signatureAlias, filter } = body;
     const { webhook } = await backend.webhooks.updateWebhook(
       {
         workspaceId,
@@ -159,6 +183,7 @@ const updateWebhook = defineEndpoint({
         ...(secretHeaders === undefined ? {} : { secretHeaders: { names: secretHeaders } }),
         ...(timeout === undefined ? {} : { timeout: toDuration(timeout) }),
         ...(signatureAlias === undefined ? {} : { signatureAlias: signatureAlias ?? '' }),
+        ...(filter === undefined ? {} : { filter: filter ? JSON.stringify(filter) : '' }),
         ...(retryPolicy === undefined ? {} : { retryPolicy: toRetryPolicyMessage(retryPolicy) }),
         ...(rateLimit === undefined ? {} : { rateLimit: toRateLimitMessage(rateLimit) }),
       },
@@ -184,6 +209,50 @@ const deleteWebhook = defineEndpoint({
     const { workspaceId, environment } = tenant;
     await backend.webhooks.deleteWebhook({ workspaceId, environment, id, expectedVersions }, { context: context() });
     return { status: 204 };
+  },
+});
+
+const pauseWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/pause',
+  operationId: 'pauseWebhook',
+  summary: 'Pause a webhook',
+  description:
+    'The webhook keeps its queue and gets deliveries of new events. None is attempted until it is resumed, except ' +
+    'attempts that have already been taken. 409 if the webhook is disabled.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  success: { status: 200, description: 'The paused webhook.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, tenant, idempotencyKey, backend } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const request = { workspaceId, environment, id, idempotencyKey };
+    const { webhook, replayed } = await backend.webhooks.pauseWebhook(request, { context: context() });
+    const healths = await readHealth(call, [id], { context: context() });
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
+  },
+});
+
+const resumeWebhook = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/{id}/resume',
+  operationId: 'resumeWebhook',
+  summary: 'Resume a webhook',
+  description: 'The queued deliveries of a paused webhook are attempted. 409 if the webhook is disabled.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  success: { status: 200, description: 'The active webhook.', schema: oneWebhook },
+  async handle(call) {
+    const { context, id, tenant, idempotencyKey, backend } = call;
+    checkId('wh', id);
+    const { workspaceId, environment } = tenant;
+    const request = { workspaceId, environment, id, idempotencyKey };
+    const { webhook, replayed } = await backend.webhooks.resumeWebhook(request, { context: context() });
+    const healths = await readHealth(call, [id], { context: context() });
+    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
   },
 });
 
@@ -268,6 +337,41 @@ const testWebhook = defineEndpoint({
   },
 });
 
+const testFilter = defineEndpoint({
+  method: 'post',
+  path: '/v1/webhooks/filter_test',
+  operationId: 'testWebhookFilter',
+  summary: 'Test a filter',
+  description: 'Evaluates a filter, and each of its conditions, for an event. Changes nothing.',
+  tag: 'Webhooks',
+  permission: 'webhooks:write',
+  idempotent: true,
+  body: filterTestBody,
+  success: { status: 200, description: 'The result of the filter and of each condition.', schema: oneFilterTest },
+  async handle({ context, body, tenant, backend, signal }) {
+    const { workspaceId, environment } = tenant;
+    const { matches, conditions } = await backend.webhooks.testFilter(
+      {
+        workspaceId,
+        environment,
+        filter: JSON.stringify(body.filter),
+        eventId: body.event_id ?? '',
+        ...(body.event === undefined ? {} : { event: Buffer.from(JSON.stringify(body.event)) }),
+      },
+      { context: context(), signal: signal() },
+    );
+    const result: FilterTest = {
+      matches,
+      conditions: conditions.map(({ condition, holds, value }) => ({
+        condition: JSON.parse(condition) as FilterTest['conditions'][number]['condition'],
+        holds,
+        value: value ?? null,
+      })),
+    };
+    return { status: 200, json: oneJson(JSON.stringify(result)) };
+  },
+});
+
 const setClientCertificate = defineEndpoint({
   method: 'put',
   path: '/v1/webhooks/{id}/client_certificate',
@@ -314,7 +418,7 @@ async function changeClientCertificate(
   return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
 }
 
-function documentFor(query: { readonly health?: 'full' | undefined } | undefined) {
+function documentFor(query: HealthQuery | undefined) {
   return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
 }
 
@@ -347,8 +451,11 @@ export const webhookEndpoints = [
   listWebhooks,
   updateWebhook,
   deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
   rotateSecret,
   testWebhook,
+  testFilter,
   setClientCertificate,
   removeClientCertificate,
 ];

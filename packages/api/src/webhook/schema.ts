@@ -1,4 +1,5 @@
 import { eventTypes } from '@rms/base/webhook-events';
+import { filterOperators, filterProblems } from '@rms/base/webhook-filter';
 import { z } from 'zod';
 import type { Delivery } from '../delivery/schema.ts';
 import { listOf } from '../list.ts';
@@ -55,7 +56,12 @@ const events = z
     },
   });
 
-const status = z.enum(['active', 'disabled']).describe('A disabled webhook receives no events.');
+const status = z
+  .enum(['active', 'paused', 'disabled'])
+  .describe(
+    '`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped. ' +
+      'Disabling ends the queue as failed.',
+  );
 
 const description = text(0, 500).describe('Shown to the users of the dashboard.');
 const ordered = z
@@ -86,6 +92,50 @@ const retryPolicy = z
       'each at most `max_delay`; or exactly `delays`. Contains either `delays` or the other three fields.',
   )
   .meta({ id: 'RetryPolicy', example: { max_retries: 5, initial_delay: 60, max_delay: 43_200 } });
+
+/** A group, or a condition. {@link filterProblems} checks which properties belong together. */
+const filterElement = z
+  .strictObject({
+    get all(): z.ZodOptional<z.ZodArray<typeof filterElement>> {
+      return z.array(filterElement).optional();
+    },
+    get any(): z.ZodOptional<z.ZodArray<typeof filterElement>> {
+      return z.array(filterElement).optional();
+    },
+    field: z
+      .string()
+      .optional()
+      .describe('`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`.'),
+    op: z.enum(filterOperators).optional(),
+    value: z
+      .union([z.string(), z.array(z.string())])
+      .optional()
+      .describe('A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`.'),
+  })
+  .describe('A group with `all` or `any`; or a condition with `field`, `op` and `value`.')
+  .meta({ id: 'WebhookFilterElement' });
+
+const filter = z
+  .strictObject({ all: z.array(filterElement).optional(), any: z.array(filterElement).optional() })
+  .superRefine((value, context) => {
+    for (const { path, message } of filterProblems(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  })
+  .describe(
+    'Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and ' +
+      '8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match ' +
+      'makes no delivery.',
+  )
+  .meta({
+    id: 'WebhookFilter',
+    example: {
+      all: [
+        { field: 'status', op: 'eq', value: 'active' },
+        { field: 'metadata.team', op: 'exists' },
+      ],
+    },
+  });
 
 export type RetryPolicyDocument = z.infer<typeof retryPolicy>;
 
@@ -150,6 +200,7 @@ const settings = {
   secret_headers: secretHeaders.optional(),
   timeout: timeout.optional(),
   signature_alias: signatureAlias.optional(),
+  filter: filter.nullable().optional().describe('Null: all events.'),
   description: description.optional(),
   ordered: ordered.optional(),
   retry_policy: retryPolicy.optional(),
@@ -160,6 +211,7 @@ export const createWebhookBody = z
   .strictObject({
     url: webhookUrl,
     events,
+    status: status.optional().meta({ override: { default: 'active' } }),
     ...settings,
     timeout: timeout.optional().meta({ override: { default: defaultTimeoutSeconds } }),
   })
@@ -204,11 +256,20 @@ export const newSecret = z
   })
   .optional();
 
+const healthState = z.enum(['healthy', 'failing', 'paused', 'disabled']);
+
+/** Query parameters of the list. */
+export const webhookFilters = {
+  url: text(1, 2_048).optional().describe('Only webhooks with exactly this URL.'),
+  status: status.optional().describe('Only webhooks with this status.'),
+  health: healthState.optional().describe('Only webhooks with this `health.state`.'),
+};
+
 const health = z
   .strictObject({
-    state: z
-      .enum(['healthy', 'failing', 'paused', 'disabled'])
-      .describe('`failing`: no delivery has succeeded recently. `paused`: only occasional probes are sent.'),
+    state: healthState.describe(
+      '`failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.',
+    ),
     success_rate_1h: z
       .number()
       .min(0)
@@ -272,6 +333,7 @@ const fields = {
   secret_headers: secretHeaders,
   timeout,
   signature_alias: signatureAlias,
+  filter: filter.nullable().describe('Null: all events.'),
   health,
   client_certificate: z
     .strictObject({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: shownTime })
@@ -286,8 +348,48 @@ const fields = {
 };
 
 export const webhook = z.strictObject(fields).meta({ id: 'Webhook' });
-export const webhookList = listOf(webhook).meta({ id: 'WebhookList' });
+export const webhookList = listOf(webhook, {
+  total: z.int().min(0).nullable().describe('Exact number of webhooks; null if the list is filtered.'),
+}).meta({ id: 'WebhookList' });
 export const oneWebhook = z.strictObject({ data: webhook });
+
+export const filterTestBody = z
+  .strictObject({
+    filter,
+    event_id: z.string().min(1).max(100).optional().describe('An event of the feed. Either this or `event`.'),
+    event: z.record(z.string(), z.unknown()).optional().describe('An event as webhooks receive it, or a part of one.'),
+  })
+  .meta({
+    id: 'TestWebhookFilter',
+    example: {
+      filter: { all: [{ field: 'status', op: 'eq', value: 'active' }] },
+      event: { data: { object: { status: 'active' } } },
+    },
+  });
+
+const filterTest = z
+  .strictObject({
+    matches: z.boolean().describe('Whether a webhook with this filter would get a delivery.'),
+    conditions: z
+      .array(
+        z
+          .strictObject({
+            condition: filterElement,
+            holds: z.boolean(),
+            value: z.string().nullable().describe('Value of the field in the event. Null: absent, or not a string.'),
+          })
+          .meta({ id: 'WebhookFilterCondition' }),
+      )
+      .describe('All conditions, in the order of the filter.'),
+  })
+  .meta({ id: 'WebhookFilterTest' });
+export const oneFilterTest = z.strictObject({ data: filterTest });
+
+/** Result of a filter for an event. */
+export type FilterTest = z.infer<typeof filterTest>;
+
+/** A filter, as the API shows it. */
+export type FilterDocument = z.infer<typeof filter>;
 
 const newWebhook = z.strictObject({ ...fields, secret: newSecret }).meta({ id: 'CreatedWebhook' });
 export const oneNewWebhook = z.strictObject({ data: newWebhook });

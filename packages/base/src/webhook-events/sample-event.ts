@@ -27,6 +27,7 @@ export function sampleEvent(type: EventType, { eventId, resourceId, at }: Sample
     type: 'resource',
     status,
     name: 'Sample resource',
+    input_type: 'standard',
     metadata: { team: 'blue' },
     created_at: time,
     updated_at: time,

@@ -352,7 +352,8 @@ function serverOf(url: string): Attributes {
   const { hostname, port, pathname } = new URL(url);
   return {
     [attribute.dbNamespace]: pathname.slice(1),
-    [attribute.serverAddress]: hostname,
+    // The path of a Unix socket is encoded.
+    [attribute.serverAddress]: decodeURIComponent(hostname),
     [attribute.serverPort]: port === '' ? 5432 : Number(port),
   };
 }

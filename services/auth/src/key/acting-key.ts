@@ -1,10 +1,11 @@
-import type { Role } from '@rms/base/roles';
+import { keyMay, type Role } from '@rms/base/roles';
 import type { Queryable } from '@rms/postgres/db';
 import { type RpcContext, userOfActor } from '@rms/rpc';
 import type { Acting } from '../member/member.ts';
 import { roleOf } from '../member/member-queries.ts';
 import { grantingKey } from './granting-key.ts';
-import { creatorOfKey } from './key-queries.ts';
+import { verdictFor } from './key.ts';
+import { creatorOfKey, findKey } from './key-queries.ts';
 
 /**
  * Returns the caller in a workspace, for changes of members and invitations. An API key acts for the user who created
@@ -23,7 +24,10 @@ export async function actingWith(
     const user = userOfActor(context.actor);
     return user === undefined ? 'operator' : { userId: user, role: await lockedRoleOf(user) };
   }
-  const creator = key.workspaceId === workspaceId ? await creatorOfKey(db, key) : '';
+  // Checked here too, so that a gateway cannot act with a key that lacks the permission.
+  const stored = key.workspaceId === workspaceId ? await findKey(db, key) : undefined;
+  const isValid = stored && verdictFor(stored, stored.environment, new Date()) === 'valid';
+  const creator = isValid && keyMay(stored, 'members:write') ? await creatorOfKey(db, key) : '';
   const userId = userOfActor(creator);
   const isOperator = creator === 'system' || creator.startsWith('operator:');
   const role = userId === undefined ? (isOperator ? 'admin' : undefined) : await lockedRoleOf(userId);

@@ -112,6 +112,18 @@ export interface KeyPage {
   readonly limit: number;
 }
 
+/** Returns a key if it belongs to one of these environments. */
+export async function findKey(
+  db: Queryable,
+  { workspaceId, environments, id }: KeyRef,
+): Promise<StoredKey | undefined> {
+  const { rows } = await db.query<KeyRow>(
+    `select ${columns} from auth.keys where workspace_id = $1 and environment = any($2) and id = $3`,
+    [workspaceId, environments, id],
+  );
+  return rows[0] && toKey(rows[0]);
+}
+
 /** Returns several keys, locked in ID order until the transaction ends. */
 export async function lockKeys(tx: Queryable, refs: readonly KeyRef[]): Promise<StoredKey[]> {
   const places = refs.flatMap(({ workspaceId, environments, id }) =>

@@ -56,6 +56,14 @@ describe('Members', () => {
     const ofAdmin = await keyOf(`user:${admin.id}`);
     const ofKey = await keyOf('', ofAdmin.context.principal.keyId);
     const ofOperator = await keyOf('operator:ann');
+    const { key: reading } = await accounts.keys.createKey(
+      { workspaceId, environment: Environment.LIVE, scope: Scope.WRITE, name: 'k' },
+      { context: { actor: 'operator:ann' } },
+    );
+    const ofReading = { context: { principal: { ...ofAdmin.context.principal, keyId: reading?.id ?? '' } } };
+    await expect(accounts.members.listMembers({ workspaceId }, ofReading)).rejects.toMatchObject({
+      code: 'insufficient_scope',
+    });
     const change = (as: typeof ofOwner, target: TestUser, role: Role) =>
       accounts.members.updateMember({ workspaceId, userId: target.id, role }, as);
     const refused = { code: 'insufficient_scope' };

@@ -59,8 +59,11 @@ export class FakeWebhooks {
       this.stored.delete(id);
       return {};
     },
+    pauseWebhook: async ({ id }) => ({ webhook: this.#find(id) }),
+    resumeWebhook: async ({ id }) => ({ webhook: this.#find(id) }),
     rotateSecret: async ({ id }) => ({ webhook: this.#find(id), secret: '' }),
     testWebhook: async () => ({}),
+    testFilter: async () => ({}),
     batchGetWebhookHealth: async () => ({ healths: [] }),
   });
 

@@ -80,7 +80,7 @@ export function makeEvent(
 function renderResource(resource: Resource): string {
   return (
     `{"id":"${resource.id}","type":"resource","status":"${resource.status}","name":${JSON.stringify(resource.name)},` +
-    `"metadata":${resource.metadataJson},"created_at":"${resource.createdAt.toISOString()}",` +
+    `"input_type":"${resource.inputType}","metadata":${resource.metadataJson},"created_at":"${resource.createdAt.toISOString()}",` +
     `"updated_at":"${resource.updatedAt.toISOString()}","version":${resource.sequence}}`
   );
 }

@@ -14,7 +14,7 @@ export interface DeferredFanOutParts {
   readonly queue: Queue;
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
   readonly usage: Pick<DeliveryUsage, 'countMade'>;
   readonly log: Logger;
 }
@@ -30,6 +30,7 @@ export function createDeferredFanOut(parts: DeferredFanOutParts): Worker {
       const step = await fanOutDeferred(pool, tenant, () => engine.freeCapacity());
       if (!step) return false;
       const nowMs = time.nowMs();
+      metrics.filtered.inc(step.filtered);
       for (const id of step.completed) metrics.fannedOut(nowMs - idTime(id));
       usage.countMade(step.counts);
       engine.deliver(step.jobs);

@@ -21,7 +21,7 @@ export interface EventStoreParts {
   readonly watchers: Pick<FeedWatchers, 'wake'>;
   readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
-  readonly metrics: Pick<WebhooksMetrics, 'fannedOut'>;
+  readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
   readonly usage: Pick<DeliveryUsage, 'countMade'>;
   /** Clock of the pauses, in milliseconds. */
   readonly now?: () => number;
@@ -85,7 +85,7 @@ export function createEventStore(parts: EventStoreParts) {
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const { jobs, due, unfinished, counts, behind, parked } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, filtered, counts, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
       deliveries,
       handled: { topic, ranges },
@@ -94,6 +94,7 @@ export function createEventStore(parts: EventStoreParts) {
     const stored = withoutParked(arrivals, parked, progress);
     progress.isAdvanced = ranges !== progress.ranges && parked.length === 0;
     const nowMs = time.nowMs();
+    metrics.filtered.inc(filtered);
     const isUnfinished = new Set(unfinished);
     for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
     usage.countMade(counts);

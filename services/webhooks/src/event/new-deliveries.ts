@@ -1,6 +1,7 @@
 import { type Statement, statementWith } from '@rms/postgres/db';
 import type { MadeCount } from '../delivery/delivery-usage.ts';
 import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
+import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
 import { partOf } from '../engine/schedule/part.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
@@ -38,8 +39,10 @@ export interface NewDeliveries {
   readonly due: string[];
   /** IDs of the events that still lack deliveries. */
   readonly unfinished: string[];
-  /** Numbers of deliveries, including skipped ones. */
+  /** Numbers of deliveries, including skipped ones, and of {@link filtered} events. */
   readonly counts: readonly MadeCount[];
+  /** Number of pairs of an event and a webhook with a filter that the event does not match. */
+  readonly filtered: number;
 }
 
 /** The first row's columns; null in all others. */
@@ -56,7 +59,8 @@ const createDeliveries = statementWith(
   `
     with event as materialized (
       select *, row_number() over of_tenant as number
-        from unnest(coalesce($positions::bigint[], current_setting('${positionsSetting}')::bigint[]),
+        -- The planner reads the setting also where it is not set, or empty after an earlier transaction.
+        from unnest(coalesce($positions::bigint[], nullif(current_setting('${positionsSetting}', true), '')::bigint[]),
                     $workspaceIds::text[], $environments::text[], $ids::text[], $types::text[], $resourceIds::text[],
                     $sequences::bigint[], $requestIds::text[], $afterWebhooks::text[])
           as e (position, workspace_id, environment, id, type, resource_id, sequence, request_id, after_webhook)
@@ -99,25 +103,38 @@ const createDeliveries = statementWith(
       delete from webhooks.deferred_events as d using progress as p
        where $positions::bigint[] is not null and p.reached is null
          and d.workspace_id = p.workspace_id and d.environment = p.environment and d.position = p.position
+    ), described as materialized (
+      -- The terms of an event, on which filters are evaluated. Null: the tenant has no filter.
+      select *, case when is_taken and exists (
+                       select from webhooks.webhooks as w
+                        where w.workspace_id = progress.workspace_id and w.environment = progress.environment
+                          and w.filter_query is not null)
+                     then (select case when (e.workspace_id, e.environment) = (progress.workspace_id, progress.environment)
+                                       then webhooks.filter_terms(e.body) end
+                             from ${firstEventFrom('progress', 'workspace_id, environment, body', 'progress.id', 'progress.id')} as e)
+                     end as terms
+        from progress
     ), matched as (
       select 'dlv_' || substr(i.id, 5, 10) || substr(md5(i.id || '/' || w.id), 1, 16) as id,
              i.workspace_id, i.environment, i.id as event_id, i.type, i.resource_id, i.sequence, i.request_id,
-             w.id as webhook_id, w.status, w.ordered,
+             w.id as webhook_id, w.status, w.ordered, fit.passes,
              w.ordered and (
-               row_number() over (partition by w.id, w.ordered, i.resource_id order by i.sequence) > 1
+               row_number() over (partition by w.id, w.ordered, fit.passes, i.resource_id order by i.sequence) > 1
                or exists (select from webhooks.deliveries as d
                            where d.ordered and d.webhook_id = w.id and d.resource_id = i.resource_id)
              ) as waits,
              -- How many deliveries may be leased, and whether a due delivery may be leased now.
-             case when e.pause_ms > 0 or w.requests_per_second is not null then 0
+             case when e.pause_ms > 0 or w.paused_at is not null or w.requests_per_second is not null then 0
                   else coalesce(($freeOfWebhooks::jsonb ->> w.id)::integer,
                                 least(${partOf('w.max_concurrency', '$rank', '$count')}, e.concurrency)) end as capacity,
-             coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
-        from progress as i
+             w.paused_at is null and coalesce(webhooks.pause_end(e.not_before) <= now(), true) as open, ${endpointColumns}
+        from described as i
         join webhooks.webhooks as w
           on w.workspace_id = i.workspace_id and w.environment = i.environment and w.id > i.after_webhook
          and (w.events @> array['*'] or w.events @> array[i.type])
         left join webhooks.endpoints as e on e.webhook_id = w.id
+       cross join lateral (
+             select w.filter_query is null or coalesce(i.terms @@ w.filter_query, false) as passes) as fit
        where i.is_taken and (i.reached is null or w.id <= i.reached) and i.type is not null
     ), chosen as (
       select *, not waits
@@ -125,7 +142,7 @@ const createDeliveries = statementWith(
                 and row_number() over (partition by workspace_id order by waits or capacity = 0, event_id)
                     <= coalesce(($freeOfWorkspaces::jsonb ->> workspace_id)::integer, $freeOfOtherWorkspaces)
                 and row_number() over (partition by webhook_id order by waits, event_id) <= capacity as leased
-        from matched where status = 'active'
+        from matched where status = 'active' and passes
     ), made as (
       insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
                                        sequence, request_id, ordered, lease, due_at)
@@ -139,7 +156,7 @@ const createDeliveries = statementWith(
                                          request_id, status, end_reason, origin, attempts, created_at)
       select workspace_id, environment, id, event_id, webhook_id, type, resource_id, request_id, 'skipped',
              'webhook_disabled', 'event', '[]', now()
-        from matched where status <> 'active'
+        from matched where status <> 'active' and passes
     )
     select case when row_number() over () = 1 then array(
              select distinct webhook_id from chosen where open and not waits and not leased) end as due,
@@ -148,7 +165,7 @@ const createDeliveries = statementWith(
            case when row_number() over () = 1 then (
              select json_agg(counted) from (
                select workspace_id as "workspaceId", environment, webhook_id as "webhookId", type as "eventType",
-                      case when status = 'active' then 'created' else 'skipped' end as kind, count(*) as deliveries
+                      case when not passes then 'filtered' when status = 'active' then 'created' else 'skipped' end as kind, count(*) as deliveries
                  from matched group by 1, 2, 3, 4, 5) as counted) end as counts,
            c.workspace_id, c.environment, c.id, c.event_id, c.type as event_type, c.webhook_id, c.resource_id,
            c.request_id, c.ordered, 'event' as origin, 0 as tries, 1 as lease, ${selectedEndpointColumns('c')}
@@ -164,6 +181,7 @@ const createDeliveries = statementWith(
  * Deliveries within the free capacity of this instance are leased. The lease makes each due when it ends. Capacity
  * ignores the budget of failing endpoints, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
+ * An event that does not match the filter of a webhook makes no delivery, and is counted.
  */
 export function creatingDeliveries(
   events: Undelivered,
@@ -196,5 +214,9 @@ export function toNewDeliveries(
     return row.id === null || !event ? [] : toJob(row, event, leasedAtMs);
   });
   const { due, unfinished, counts } = rows[0] ?? {};
-  return { jobs, due: due ?? [], unfinished: unfinished ?? [], counts: counts ?? [] };
+  const filtered = (counts ?? []).reduce(
+    (sum, { kind, deliveries }) => sum + (kind === 'filtered' ? deliveries : 0),
+    0,
+  );
+  return { jobs, due: due ?? [], unfinished: unfinished ?? [], counts: counts ?? [], filtered };
 }

@@ -59,7 +59,7 @@ export async function readHealth(
       select w.id, w.failing_since as "failingSince",
              case when w.status = 'active' then e.open_since end as "circuitOpenSince",
              queue.size as "unfinished", queue.created_at as "oldestAt",
-             case when queue.due_at is not null then greatest(queue.due_at, e.not_before) end as "nextAttemptAt",
+             case when queue.due_at is not null and e.paused is not true then greatest(queue.due_at, e.not_before) end as "nextAttemptAt",
              ${delayReasonOf('queue.due_at')} as "delayReason",
              win.period,
              ${countNames.map((name) => `sums.${name}`).join(', ')}, sums.errors, sums.latencies

@@ -6,6 +6,7 @@ import { type Tenant, toTenant } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
+import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import {
   type CreateWebhookRequest,
   CreateWebhookResponseSchema,
@@ -14,12 +15,25 @@ import {
 import type { Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
+import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
-import { checkDescription, checkEvents, checkTimeout, timeoutLimits, type Webhook } from '../webhook/webhook.ts';
+import {
+  checkDescription,
+  checkEvents,
+  checkTimeout,
+  timeoutLimits,
+  type Webhook,
+  withStatus,
+} from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
-import { columns, countWebhooks, valuesOf } from '../webhook/webhook-queries.ts';
+import {
+  fromRateLimitMessage,
+  fromRetryPolicyMessage,
+  toWebhookMessage,
+  webhookStatuses,
+} from '../webhook/webhook-message.ts';
+import { countWebhooks, insertedColumns, valuesOf } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
 
 export function createWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['createWebhook'] {
@@ -60,6 +74,7 @@ async function checkRequest(parts: HandlerParts, request: CreateWebhookRequest):
     ...checkRateLimit(rateLimitOf(request)),
     ...checkDescription(request.description),
     ...checkTimeout(timeoutOf(request)),
+    ...parseFilter(request.filter).violations,
   ];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return url;
@@ -93,10 +108,19 @@ function timeoutOf({ timeout }: CreateWebhookRequest): number {
  * earlier releases stored.
  */
 function contentOf(url: string, request: CreateWebhookRequest): unknown {
-  const { headers, secretHeaders, timeout, signatureAlias } = request;
+  const { headers, secretHeaders, timeout, signatureAlias, status, filter } = request;
   const content = contentBefore(url, request);
-  if (Object.keys(headers).length + secretHeaders.length === 0 && !timeout && signatureAlias === '') return content;
-  return [content, Object.entries(headers).sort(), [...secretHeaders].sort(), timeoutOf(request), signatureAlias];
+  const isPlain = Object.keys(headers).length + secretHeaders.length === 0 && !timeout && signatureAlias === '';
+  if (isPlain && status === WebhookStatus.UNSPECIFIED && filter === '') return content;
+  const given = [
+    Object.entries(headers).sort(),
+    [...secretHeaders].sort(),
+    timeoutOf(request),
+    signatureAlias,
+    status,
+    filter,
+  ];
+  return [content, ...given];
 }
 
 /** Returns the content without the settings that have been added since. */
@@ -108,6 +132,10 @@ function contentBefore(url: string, request: CreateWebhookRequest): unknown[] {
   return retryPolicy || ordered || description !== '' ? [...required, ...more] : required;
 }
 
+function statusOf({ status }: CreateWebhookRequest, createdAt: Date) {
+  return withStatus(undefined, webhookStatuses.toName(status) ?? 'active', createdAt);
+}
+
 function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request: CreateWebhookRequest) {
   const id = newId('wh');
   const secret = makeSecret();
@@ -117,8 +145,7 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     id,
     url,
     events: request.events,
-    status: 'active',
-    disableReason: undefined,
+    ...statusOf(request, createdAt),
     secretSealed: box.seal(secret, secretContext({ ...tenant, webhookId: id })),
     secretVersion: 1,
     previousSecretSealed: undefined,
@@ -130,6 +157,7 @@ function makeWebhook({ box }: HandlerParts, tenant: Tenant, url: string, request
     retryPolicy: retryPolicyOf(request),
     rateLimit: rateLimitOf(request),
     ...changeHeaders(box, { ...tenant, webhookId: id }, noHeaders, request),
+    filter: parseFilter(request.filter).filter,
     timeoutMs: timeoutOf(request),
     createdAt,
     updatedAt: createdAt,
@@ -153,8 +181,8 @@ async function countForCreate(tx: Queryable, workspaceId: string, most: number):
 /** Stores a new webhook. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `insert into webhooks.webhooks (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
+    `insert into webhooks.webhooks (${insertedColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
 }

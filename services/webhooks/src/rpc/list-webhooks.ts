@@ -1,13 +1,34 @@
 import { type TenantScope, toScope } from '@rms/base/tenant';
-import { cutPage, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
-import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { cutPage, inTransaction, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
+import { WebhookHealthState } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
+import type { ListWebhooksRequest, WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
+import { enumNames, type Handlers } from '@rms/rpc';
 import type { Webhook } from '../webhook/webhook.ts';
-import { toWebhookMessage } from '../webhook/webhook-message.ts';
-import { read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
+import { toWebhookMessage, webhookStatuses } from '../webhook/webhook-message.ts';
+import { columns, read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
 import { checkPageSize, type HandlerParts } from './parts.ts';
 
 const pageSizeLimit = 100;
+/** Maximum number of webhooks that a page filtered by status or health reads. */
+const webhooksRead = 10_000;
+const healthStates = enumNames(WebhookHealthState);
+
+/** A page to read. Webhooks must meet every condition. */
+interface WebhookPage extends TenantScope {
+  readonly start: PageStart | undefined;
+  /** The stored URL; undefined: any. */
+  readonly url: string | undefined;
+  /** SQL conditions on the webhook `w` and its endpoint `e`. */
+  readonly conditions: readonly string[];
+  readonly limit: number;
+}
+
+/** SQL expression for the status of the webhook `w`. */
+const statusOf = "case when w.status = 'active' and w.paused_at is not null then 'paused' else w.status end";
+/** SQL expression for the state of the webhook `w` with the endpoint `e`, as the API shows it. */
+const healthOf = `case when w.status = 'disabled' then 'disabled'
+                       when w.paused_at is not null or e.open_since is not null then 'paused'
+                       when w.failing_since is not null then 'failing' else 'healthy' end`;
 
 /** Returns one page, newest first. */
 export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
@@ -15,40 +36,87 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
     const { pageSize, pageToken } = request;
     checkPageSize(pageSize, pageSizeLimit);
     const scope = toScope(request);
-    const binding = ['webhooks', scope.workspaceId, ...scope.environments].join('\n');
+    const [status, health] = [webhookStatuses.toName(request.status), healthStates.toName(request.health)];
+    const conditions = [
+      ...(status ? [`${statusOf} = '${status}'`] : []),
+      ...(health ? [`${healthOf} = '${health}'`] : []),
+    ];
+    const isFiltered = request.url !== '' || conditions.length > 0;
+    const filter = isFiltered ? [request.url, status ?? '', health ?? ''] : [];
+    const binding = ['webhooks', scope.workspaceId, ...scope.environments, ...filter].join('\n');
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const { webhooks, total } = await readWebhooks(pool, scope, start, pageSize + 1);
-    const cut = cutPage(webhooks, pageSize, start);
-    return {
-      webhooks: cut.items.map(toWebhookMessage),
-      ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
-      totalSize: BigInt(total),
-      page: cut.page,
-      pageSize,
-    };
+    const page = { ...scope, start, url: urlOf(request), conditions, limit: pageSize + 1 };
+    // One snapshot, so that webhooks created between the queries do not shift the last one that was read.
+    return inTransaction(pool, async (tx) => {
+      await tx.query('set transaction isolation level repeatable read, read only');
+      const { webhooks, lastRead } = await readWebhooks(tx, page);
+      const cut = cutPage(webhooks, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
+      return {
+        webhooks: cut.items.map(toWebhookMessage),
+        ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
+        ...(isFiltered ? {} : { totalSize: await count(tx, scope) }),
+        page: cut.page,
+        pageSize,
+      };
+    });
   };
 }
 
-/** Reads up to `limit` webhooks after or before `start`, newest first, and the total number of webhooks. */
+/** Returns the requested URL as it would be stored; undefined: any. */
+function urlOf({ url }: ListWebhooksRequest): string | undefined {
+  if (url === '') return undefined;
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  parsed.hash = '';
+  return parsed.href;
+}
+
+/**
+ * Reads up to `limit` webhooks after or before `start`, newest first. With conditions, it reads at most
+ * {@link webhooksRead} webhooks; if it stops there, `lastRead` is the ID of the last one.
+ */
 async function readWebhooks(
   db: Queryable,
-  { workspaceId, environments }: TenantScope,
-  start: PageStart | undefined,
-  limit: number,
-): Promise<{ webhooks: Webhook[]; total: number }> {
+  { workspaceId, environments, start, url, conditions, limit }: WebhookPage,
+): Promise<{ webhooks: Webhook[]; lastRead?: string }> {
   const backwards = start?.direction === 'before';
-  const values: unknown[] = [workspaceId, environments, limit];
-  if (start) values.push(start.keys[0]);
+  const order = backwards ? 'asc' : 'desc';
+  const listed = (rows: WebhookRow[]) => (backwards ? rows.map(toWebhook).reverse() : rows.map(toWebhook));
+  const where = `w.workspace_id = $1 and w.environment = any($2)
+                 ${url === undefined ? 'and $4::text is null' : 'and md5(w.url) = md5($4) and w.url = $4'}
+                 ${start ? `and w.id ${backwards ? '>' : '<'} $5` : ''}`;
+  const values = [workspaceId, environments, limit, url ?? null, ...(start ? [start.keys[0]] : [])];
+  if (conditions.length === 0) {
+    const { rows } = await db.query<WebhookRow>(
+      `select ${read} from webhooks.webhooks as w where ${where} order by w.id ${order} limit $3`,
+      values,
+    );
+    return { webhooks: listed(rows) };
+  }
+  // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
+  const some = `select ${columns}, failing_since from webhooks.webhooks as w
+                 where ${where} order by w.id ${order} limit (select ${webhooksRead})`;
   const { rows } = await db.query<WebhookRow>(
-    `select ${read} from webhooks.webhooks as w
-      where workspace_id = $1 and environment = any($2) ${start ? `and id ${backwards ? '>' : '<'} $4` : ''}
-      order by id ${backwards ? 'asc' : 'desc'} limit $3`,
+    `select ${read} from (${some}) as w left join (
+            select webhook_id as of_webhook, open_since from webhooks.endpoints) as e on e.of_webhook = w.id
+      where ${conditions.join(' and ')} order by w.id ${order} limit $3`,
     values,
   );
-  const count = await db.query<{ total: string }>(
+  if (rows.length === limit) return { webhooks: listed(rows) };
+  const last = await db.query<{ id: string }>(
+    `select id from (select id, $3::integer as unused from webhooks.webhooks as w
+                      where ${where} order by w.id ${order} limit (select ${webhooksRead})) as some
+     offset (select ${webhooksRead - 1}) limit 1`,
+    values,
+  );
+  const [end] = last.rows;
+  return { webhooks: listed(rows), ...(end ? { lastRead: end.id } : {}) };
+}
+
+async function count(db: Queryable, { workspaceId, environments }: TenantScope): Promise<bigint> {
+  const { rows } = await db.query<{ total: string }>(
     'select count(*) as total from webhooks.webhooks where workspace_id = $1 and environment = any($2)',
     [workspaceId, environments],
   );
-  const webhooks = rows.map(toWebhook);
-  return { webhooks: backwards ? webhooks.reverse() : webhooks, total: Number(count.rows[0]?.total ?? 0) };
+  return BigInt(rows[0]?.total ?? 0);
 }

@@ -4,7 +4,7 @@ import { checkVersion, RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction } from '@rms/postgres/db';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type {
   ClientCertificate,
@@ -12,11 +12,12 @@ import type {
   WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { resetEndpoint } from '../engine/lease/schedule-queries.ts';
+import { pauseEndpoint, resetEndpoint } from '../engine/lease/schedule-queries.ts';
 import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
+import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
 import {
@@ -26,9 +27,15 @@ import {
   checkTimeout,
   versionOf,
   type Webhook,
+  withStatus,
 } from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { fromRateLimitMessage, fromRetryPolicyMessage, toWebhookMessage } from '../webhook/webhook-message.ts';
+import {
+  fromRateLimitMessage,
+  fromRetryPolicyMessage,
+  toWebhookMessage,
+  webhookStatuses,
+} from '../webhook/webhook-message.ts';
 import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -40,20 +47,35 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
       const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
       checkVersion(versionOf(webhook), request.expectedVersions);
       const changed = change(parts, webhook, request, url);
-      await writeWebhook(tx, changed);
-      const changes = webhookChanges(webhook, changed);
-      await appendAudit(tx, context, [webhookEntry(changed, { action: 'webhook.updated', changes })]);
-      if (webhook.status === 'active' && changed.status === 'disabled') await tryFailPending(tx, changed);
-      if (webhook.status === 'disabled' && changed.status === 'active') {
-        await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
-      }
       if (changed.url !== webhook.url || request.rateLimit !== undefined) await resetEndpoint(tx, changed.id);
-      return changed;
+      return storeChange(tx, context, webhook, changed);
     });
     parts.queues.notices.wake();
     parts.engine.wake();
     return { webhook: toWebhookMessage(updated) };
   };
+}
+
+/**
+ * Writes a changed webhook, with its audit entry, and what follows from its new status: the queue of a disabled webhook
+ * ends, a paused one is not due, and a resumed one is due. Returns `changed`. The transaction must hold the row lock.
+ */
+export async function storeChange(
+  tx: Queryable,
+  context: Parameters<typeof appendAudit>[1],
+  webhook: Webhook,
+  changed: Webhook,
+): Promise<Webhook> {
+  await writeWebhook(tx, changed);
+  const changes = webhookChanges(webhook, changed);
+  await appendAudit(tx, context, [webhookEntry(changed, { action: 'webhook.updated', changes })]);
+  if (changed.status !== webhook.status) {
+    if (changed.status === 'disabled') await tryFailPending(tx, changed);
+    if (webhook.status === 'disabled') await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
+    if (webhook.status === 'paused' && changed.status === 'active') await resetEndpoint(tx, changed.id);
+  }
+  if (changed.status === 'paused') await pauseEndpoint(tx, changed.id);
+  return changed;
 }
 
 async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest): Promise<string | undefined> {
@@ -62,9 +84,10 @@ async function checkRequest(parts: HandlerParts, request: UpdateWebhookRequest):
     ...(checked?.violations ?? []),
     ...(request.events ? checkEvents(request.events.types) : []),
     ...checkDescription(request.description ?? ''),
+    ...parseFilter(request.filter ?? '').violations,
   ];
   if (request.status === WebhookStatus.UNSPECIFIED) {
-    details.push({ field: 'status', message: 'must be active or disabled' });
+    details.push({ field: 'status', message: 'must be active, paused or disabled' });
   }
   if (details.length > 0) throw new RmsError('invalid_request', { details });
   return checked?.url;
@@ -83,14 +106,13 @@ function change(
   const timeoutMs = request.timeout ? durationMs(request.timeout) : webhook.timeoutMs;
   const details = [...checkRetryPolicy(retryPolicy), ...checkRateLimit(rateLimit), ...checkTimeout(timeoutMs)];
   if (details.length > 0) throw new RmsError('invalid_request', { details });
-  const status =
-    request.status === undefined ? webhook.status : request.status === WebhookStatus.ACTIVE ? 'active' : 'disabled';
+  const status = webhookStatuses.toName(request.status ?? WebhookStatus.UNSPECIFIED) ?? webhook.status;
+  const updatedAt = changeTime(webhook);
   return {
     ...webhook,
     url: url ?? webhook.url,
     events: request.events?.types ?? webhook.events,
-    status,
-    disableReason: status === 'active' ? undefined : (webhook.disableReason ?? 'manual'),
+    ...withStatus(webhook, status, updatedAt),
     retryPolicy,
     rateLimit,
     ordered: request.ordered ?? webhook.ordered,
@@ -100,9 +122,10 @@ function change(
       secretHeaders: request.secretHeaders?.names,
       signatureAlias: request.signatureAlias,
     }),
+    filter: request.filter === undefined ? webhook.filter : parseFilter(request.filter).filter,
     timeoutMs,
     ...clientCertificateOf(parts, webhook, request.clientCertificate),
-    updatedAt: changeTime(webhook),
+    updatedAt,
   };
 }
 

@@ -5,10 +5,12 @@ import {
   type RetryPolicy as RetryPolicyMessage,
   WebhookStatus,
 } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { durationFromMs } from '@rms/rpc';
+import { durationFromMs, type EnumNames, enumNames } from '@rms/rpc';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
-import { versionOf, type Webhook } from './webhook.ts';
+import { type WebhookStatus as StatusName, versionOf, type Webhook } from './webhook.ts';
+
+export const webhookStatuses: EnumNames<StatusName, WebhookStatus> = enumNames(WebhookStatus);
 
 /** Converts a webhook to rms.webhooks.v1.Webhook, without its secret. */
 export function toWebhookMessage(webhook: Webhook) {
@@ -19,7 +21,7 @@ export function toWebhookMessage(webhook: Webhook) {
     environment: toEnvironmentMessage(webhook.environment),
     url: webhook.url,
     events: [...webhook.events],
-    status: webhook.status === 'active' ? WebhookStatus.ACTIVE : WebhookStatus.DISABLED,
+    status: webhookStatuses.toValue(webhook.status),
     createTime: timestampFromDate(webhook.createdAt),
     updateTime: timestampFromDate(webhook.updatedAt),
     retryPolicy: {
@@ -35,6 +37,7 @@ export function toWebhookMessage(webhook: Webhook) {
     headers: { ...webhook.headers },
     secretHeaders: [...webhook.secretHeaders],
     timeout: durationFromMs(webhook.timeoutMs),
+    filter: webhook.filter ? JSON.stringify(webhook.filter) : '',
     signatureAlias: webhook.signatureAlias ?? '',
     disableReason: webhook.disableReason ?? '',
     ordered: webhook.ordered,

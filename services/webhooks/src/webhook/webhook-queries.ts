@@ -1,6 +1,8 @@
 import type { Environment, TenantScope } from '@rms/base/tenant';
+import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { Queryable } from '@rms/postgres/db';
 import { type EndpointRow, previousSecretColumns, toEndpoint } from './endpoint-queries.ts';
+import { filterQuery } from './filter.ts';
 import type { DisableReason, Webhook, WebhookStatus } from './webhook.ts';
 
 export interface WebhookRow extends EndpointRow {
@@ -8,12 +10,14 @@ export interface WebhookRow extends EndpointRow {
   environment: Environment;
   id: string;
   events: string[];
-  status: WebhookStatus;
+  status: Exclude<WebhookStatus, 'paused'>;
+  paused_at: Date | null;
   disable_reason: DisableReason | null;
   ordered: boolean;
   description: string;
   requests_per_second: number | null;
   secret_headers: string[];
+  filter: FilterGroup | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -21,7 +25,11 @@ export interface WebhookRow extends EndpointRow {
 export const columns = `workspace_id, environment, id, url, events, status, disable_reason, secret_sealed, secret_version,
   previous_secret_sealed, previous_secret_until, client_certificate, client_key_sealed, ordered, max_retries,
   initial_delay_ms, max_delay_ms, retry_delays_ms, created_at, updated_at, description, max_concurrency,
-  requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias`;
+  requests_per_second, headers, secret_headers, secret_headers_sealed, timeout_ms, signature_alias,
+  paused_at, filter`;
+
+/** Columns for inserting {@link valuesOf}. */
+export const insertedColumns = `${columns}, filter_query`;
 
 /** Columns for reading a webhook with the alias `w`. They omit an expired previous secret. */
 export const read = columns.replace('previous_secret_sealed, previous_secret_until', previousSecretColumns);
@@ -45,8 +53,10 @@ export async function updateWebhook(tx: Queryable, webhook: Webhook): Promise<vo
             client_key_sealed = $13, ordered = $14, max_retries = $15, initial_delay_ms = $16, max_delay_ms = $17,
             retry_delays_ms = $18, created_at = $19, updated_at = $20, description = $21,
             max_concurrency = $22, requests_per_second = $23, headers = $24, secret_headers = $25,
-            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28,
-            failing_since = case when status = 'disabled' and $6 = 'active' then null else failing_since end
+            secret_headers_sealed = $26, timeout_ms = $27, signature_alias = $28, paused_at = $29, filter = $30, filter_query = $31,
+            failing_since = case when (status = 'disabled' or paused_at is not null) and $6 = 'active'
+                                      and $29::timestamptz is null then null
+                                 else failing_since end
       where workspace_id = $1 and environment = $2 and id = $3`,
     [webhook.workspaceId, webhook.environment, ...valuesOf(webhook)],
   );
@@ -74,7 +84,7 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.id,
     webhook.url,
     webhook.events,
-    webhook.status,
+    webhook.status === 'disabled' ? 'disabled' : 'active',
     webhook.disableReason,
     webhook.secretSealed,
     webhook.secretVersion,
@@ -97,22 +107,28 @@ export function valuesOf(webhook: Webhook): unknown[] {
     webhook.secretHeadersSealed,
     webhook.timeoutMs,
     webhook.signatureAlias,
+    webhook.pausedAt,
+    webhook.filter && JSON.stringify(webhook.filter),
+    webhook.filter && filterQuery(webhook.filter),
   ];
 }
 
 export function toWebhook(row: WebhookRow): Webhook {
   const { maxConcurrency, ...endpoint } = toEndpoint(row);
+  const pausedAt = row.status === 'active' ? (row.paused_at ?? undefined) : undefined;
   return {
     ...endpoint,
     workspaceId: row.workspace_id,
     environment: row.environment,
     id: row.id,
     events: row.events,
-    status: row.status,
+    status: pausedAt ? 'paused' : row.status,
     disableReason: row.disable_reason ?? undefined,
+    pausedAt,
     ordered: row.ordered,
     description: row.description,
     secretHeaders: row.secret_headers,
+    filter: row.filter ?? undefined,
     rateLimit: { maxConcurrency, requestsPerSecond: row.requests_per_second ?? undefined },
     createdAt: row.created_at,
     updatedAt: row.updated_at,

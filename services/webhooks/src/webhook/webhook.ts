@@ -1,10 +1,12 @@
 import type { FieldViolation } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
+import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { RateLimit } from './rate-limit.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-export type WebhookStatus = 'active' | 'disabled';
+/** `paused`: it gets deliveries, and none is attempted. */
+export type WebhookStatus = 'active' | 'paused' | 'disabled';
 /** `manual`: by a user. `gone`: the endpoint responded 410. `failing`: it failed for too long. */
 export type DisableReason = 'manual' | 'gone' | 'failing';
 
@@ -14,7 +16,10 @@ export interface Webhook extends Tenant {
   readonly url: string;
   readonly events: readonly string[];
   readonly status: WebhookStatus;
+  /** Set if the webhook is disabled. */
   readonly disableReason: DisableReason | undefined;
+  /** Set if the webhook is paused. */
+  readonly pausedAt: Date | undefined;
   readonly secretSealed: Buffer;
   readonly secretVersion: number;
   /** Previous secret, which also signs deliveries until `previousSecretUntil`. */
@@ -35,11 +40,22 @@ export interface Webhook extends Tenant {
   readonly secretHeadersSealed: Buffer | undefined;
   /** Another header with the value of X-Service-Signature. */
   readonly signatureAlias: string | undefined;
+  /** Condition that events must meet. */
+  readonly filter: FilterGroup | undefined;
   /** Within this time, the complete response must arrive. */
   readonly timeoutMs: number;
   readonly rateLimit: RateLimit;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** Returns the fields of a webhook that depend on its status. `at` is the time of the change. */
+export function withStatus(before: Webhook | undefined, status: WebhookStatus, at: Date) {
+  return {
+    status,
+    disableReason: status === 'disabled' ? (before?.disableReason ?? ('manual' as const)) : undefined,
+    pausedAt: status === 'paused' ? (before?.pausedAt ?? at) : undefined,
+  };
 }
 
 /** Returns a webhook's version: the time of its last change in milliseconds. Every change increases it. */

@@ -31,7 +31,7 @@ describe('storing the events of several tenants', () => {
     };
     const idle = { wake() {} };
     const time = { nowMs: () => Date.now() };
-    const metrics = { fannedOut() {} };
+    const metrics = { fannedOut() {}, filtered: { inc() {} } as never };
     let nowMs = 0;
     const workers = { engine, watchers: idle, deferred: idle, usage: { countMade() {} } };
     const store = createEventStore({ pool, topic: 't', ...workers, time, metrics, now: () => nowMs });

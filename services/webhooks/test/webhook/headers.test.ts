@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import { type Webhook, WebhookSchema } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { CreateWebhookRequestSchema } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { durationFromMs } from '@rms/rpc';
 import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
@@ -74,7 +75,11 @@ describe('custom headers', () => {
               (select json_agg(l) from webhooks.delivery_log as l where l.webhook_id = $1)::text as log`,
       [id],
     );
-    const texts = [...Object.values(rows[0]), JSON.stringify([created.webhook, shown])];
+    const texts = [
+      ...Object.values(rows[0]),
+      JSON.stringify(toJson(WebhookSchema, created.webhook as Webhook)),
+      JSON.stringify(shown),
+    ];
     expect(texts.filter((text) => String(text).includes(id))).not.toEqual([]);
     for (const text of texts) expect(text).not.toContain('nobody-may-see');
     expect(rows[0].audit).toContain('secret_header_values');

@@ -12,7 +12,7 @@ export type BacklogState =
   | 'circuit_open'
   /** Waiting until the webhook's limit per second allows another attempt. */
   | 'rate_limited'
-  /** The webhook is disabled, or no key decrypts its secret. */
+  /** The webhook is paused or disabled, or no key decrypts its secret. */
   | 'paused'
   /** Waiting for the time of its next attempt, or the next attempt is running. */
   | 'retry'
@@ -56,7 +56,8 @@ const overdue = 'greatest(0, extract(epoch from now() - min(d.due_at)))::float8'
 const state = `case when d.due_at is null then 'ordered'
                     when d.due_at > now() and d.tries = 0 then 'in_flight'
                     when d.due_at > now() then 'retry'
-                    when w.status is distinct from 'active' or d.webhook_id = any($2::text[]) then 'paused'
+                    when w.status is distinct from 'active' or w.paused_at is not null
+                      or d.webhook_id = any($2::text[]) then 'paused'
                     when e.pause_ms > 0 then 'circuit_open'
                     when e.not_before > now() and w.requests_per_second is not null then 'rate_limited'
                     when d.webhook_id = any($1::text[]) then 'throttled'

@@ -116,8 +116,9 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
     with endpoint as materialized (
       select e.webhook_id, e.workspace_id, e.environment, e.pause_ms, e.not_before, e.concurrency,
              w.id is not null as exists, e.next_due_at <= now() as is_due,
+             w.status = 'active' and w.paused_at is not null as paused,
              -- The deliveries that the circuit and the rate limit allow.
-             case when w.status is distinct from 'active' or e.next_due_at > now() then 0
+             case when w.status is distinct from 'active' or w.paused_at is not null or e.next_due_at > now() then 0
                   when e.pause_ms > 0 then least(1, rate.tokens)
                   else least(wanted.deliveries, case when not wanted.is_known then e.concurrency end, rate.tokens,
                              ${partOf('w.max_concurrency', '$rank', '$count')} * ${1 + limits.aheadPerAttempt}) end as deliveries,
@@ -170,8 +171,9 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
     ), scheduled as (
       update webhooks.endpoints as e
          set next_due_at = case when next.abandoned then now() + interval '${abandonedMs} milliseconds'
-                                when next.due_at is not null then greatest(next.due_at, next.not_before_then) end,
-             not_before = next.not_before_then, rate_at = next.rate_at
+                                when next.due_at is not null and next.paused is not true
+                                then greatest(next.due_at, next.not_before_then) end,
+             not_before = next.not_before_then, rate_at = next.rate_at, paused = coalesce(next.paused, false)
         from next
        where e.webhook_id = next.webhook_id and (next.exists or next.abandoned) and next.is_due
     ), removed as (
@@ -180,7 +182,9 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
     )
     select next.webhook_id as endpoint_id, next.workspace_id as endpoint_workspace,
            next.environment as endpoint_environment, next.abandoned, next.pause_ms,
-           next.concurrency, coalesce(next.pause_ms = 0 and next.rate_at is null and next.due_at <= now(), false) as has_more,
+           next.concurrency,
+           coalesce(next.pause_ms = 0 and next.rate_at is null and next.paused is not true and next.due_at <= now(), false)
+             as has_more,
            l.*, ${endpointColumns}
       from next
       left join leased as l on l.webhook_id = next.webhook_id
@@ -193,7 +197,8 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
  * deliveries with leases that have expired because their instance died. Moves `next_due_at` of each webhook to the
  * earliest remaining `due_at`. An open circuit yields one delivery when its probe is due. The stored concurrency limit
  * applies to unknown endpoints only; a known one has its current limit in the scheduler. A webhook with a limit per
- * second is due when its next attempt is allowed (GCRA, with the database's clock).
+ * second is due when its next attempt is allowed (GCRA, with the database's clock). A paused webhook yields none, and is
+ * not due until it is resumed.
  *
  * A separate statement locks the webhooks. The statement after it therefore sees every delivery that was stored before
  * the lock was granted; see `webhooks.schedule_deliveries()`. Webhooks that another transaction has locked have no

@@ -81,15 +81,20 @@ export async function saveEndpoints(db: Queryable, changes: readonly EndpointCha
 
 /**
  * Resets the stored circuit and limits of an endpoint, because its URL or its limits have changed, or its webhook has
- * been disabled or deleted. The webhook is due immediately. An instance keeps its own lower concurrency limit.
+ * been resumed, disabled or deleted. The webhook is due immediately. An instance keeps its own lower concurrency limit.
  */
 export async function resetEndpoint(tx: Queryable, webhookId: string): Promise<void> {
   await tx.query(
     `update webhooks.endpoints set next_due_at = now(), not_before = null, pause_ms = 0, open_since = null,
-            concurrency = null, rate_at = null
+            concurrency = null, rate_at = null, paused = false
       where webhook_id = $1`,
     [webhookId],
   );
+}
+
+/** Stops the schedule of an endpoint, because its webhook is paused. */
+export async function pauseEndpoint(tx: Queryable, webhookId: string): Promise<void> {
+  await tx.query('update webhooks.endpoints set paused = true, next_due_at = null where webhook_id = $1', [webhookId]);
 }
 
 /** Longest time until a first attempt, or until a lease's end: that of a postponed delivery, with a margin. */

@@ -1,6 +1,6 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { EndReason } from '@rms/base/webhook-events';
-import { isolateRejected, type PoolClient, type Queryable, type Rejected } from '@rms/postgres/db';
+import { isolateRejected, type Queryable, type Rejected } from '@rms/postgres/db';
 import { resetEndpoint } from '../lease/schedule-queries.ts';
 import { attemptColumns } from './attempt-columns.ts';
 
@@ -174,7 +174,7 @@ export function failPending(
  * Calls {@link failPending} in a transaction that must succeed even if a delivery cannot be ended. Remaining deliveries
  * are ended by the instance that finds the webhook due after the commit.
  */
-export async function tryFailPending(tx: PoolClient, webhook: Parameters<typeof failPending>[1]): Promise<void> {
+export async function tryFailPending(tx: Queryable, webhook: Parameters<typeof failPending>[1]): Promise<void> {
   await tx.query('savepoint pending');
   try {
     await failPending(tx, webhook);

@@ -58,7 +58,7 @@ export async function setHealth(
 }
 
 /**
- * Disables an active webhook with an endpoint that responded with 410 Gone or has been failing for `failingForHours`,
+ * Disables a webhook with an endpoint that responded with 410 Gone or has been failing for `failingForHours`,
  * unless its URL has changed since then. Ends its pending deliveries, notifies its owner and appends an audit entry
  * with the request ID of the delivery. Returns whether it was disabled.
  */
@@ -69,9 +69,9 @@ export async function disableWebhook(
 ): Promise<boolean> {
   return inTransaction(pool, async (tx) => {
     const before = await lockWebhook(tx, { workspaceId, environments: [environment] }, webhookId);
-    if (before?.status !== 'active' || before.url !== url) return false;
+    if (!before || before.status === 'disabled' || before.url !== url) return false;
     const { rowCount } = await tx.query(
-      `update webhooks.webhooks set status = 'disabled', disable_reason = $4,
+      `update webhooks.webhooks set status = 'disabled', disable_reason = $4, paused_at = null,
               updated_at = greatest(now(), updated_at + interval '1 millisecond')
         where workspace_id = $1 and environment = $2 and id = $3
           and ($4 = 'gone' or failing_since < webhooks.agreed_now() - $5 * interval '1 hour')`,
@@ -80,7 +80,12 @@ export async function disableWebhook(
     if (rowCount !== 1) return false;
     await tryFailPending(tx, { workspaceId, environment, id: webhookId });
     await insertNotice(tx, { workspaceId, environment, type: 'webhook.disabled', subjectId: webhookId, reason });
-    const changes = webhookChanges(before, { ...before, status: 'disabled', disableReason: reason });
+    const changes = webhookChanges(before, {
+      ...before,
+      status: 'disabled',
+      disableReason: reason,
+      pausedAt: undefined,
+    });
     const origin = { actor: '', actorName: '', clientAddress: '', requestId };
     await appendAudit(tx, origin, [webhookEntry(before, { action: 'webhook.disabled', changes })]);
     return true;

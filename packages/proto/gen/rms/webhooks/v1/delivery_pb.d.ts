@@ -339,6 +339,13 @@ export enum DelayReason {
    * @generated from enum value: DELAY_REASON_CIRCUIT_OPEN = 2;
    */
   CIRCUIT_OPEN = 2,
+
+  /**
+   * The webhook is paused.
+   *
+   * @generated from enum value: DELAY_REASON_PAUSED = 3;
+   */
+  PAUSED = 3,
 }
 
 /**

@@ -2,7 +2,7 @@
 // @generated from file rms/webhooks/v1/webhook_health.proto (package rms.webhooks.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { DelayReason } from "./delivery_pb.js";
@@ -203,4 +203,47 @@ export declare type AttemptErrors = Message<"rms.webhooks.v1.AttemptErrors"> & {
  * Use `create(AttemptErrorsSchema)` to create a new message.
  */
 export declare const AttemptErrorsSchema: GenMessage<AttemptErrors>;
+
+/**
+ * State of a webhook's endpoint.
+ *
+ * @generated from enum rms.webhooks.v1.WebhookHealthState
+ */
+export enum WebhookHealthState {
+  /**
+   * @generated from enum value: WEBHOOK_HEALTH_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The last delivery succeeded, or there was none.
+   *
+   * @generated from enum value: WEBHOOK_HEALTH_STATE_HEALTHY = 1;
+   */
+  HEALTHY = 1,
+
+  /**
+   * No delivery has succeeded since the first failed attempt.
+   *
+   * @generated from enum value: WEBHOOK_HEALTH_STATE_FAILING = 2;
+   */
+  FAILING = 2,
+
+  /**
+   * The webhook is paused, or its circuit is open.
+   *
+   * @generated from enum value: WEBHOOK_HEALTH_STATE_PAUSED = 3;
+   */
+  PAUSED = 3,
+
+  /**
+   * @generated from enum value: WEBHOOK_HEALTH_STATE_DISABLED = 4;
+   */
+  DISABLED = 4,
+}
+
+/**
+ * Describes the enum rms.webhooks.v1.WebhookHealthState.
+ */
+export declare const WebhookHealthStateSchema: GenEnum<WebhookHealthState>;
 

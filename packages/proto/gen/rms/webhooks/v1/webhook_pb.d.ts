@@ -207,6 +207,13 @@ export declare type Webhook = Message<"rms.webhooks.v1.Webhook"> & {
    * @generated from field: string signature_alias = 20;
    */
   signatureAlias: string;
+
+  /**
+   * Condition on events, as JSON (packages/base/src/webhook-filter/index.ts). Empty: none.
+   *
+   * @generated from field: string filter = 21;
+   */
+  filter: string;
 };
 
 /**
@@ -233,6 +240,13 @@ export enum WebhookStatus {
    * @generated from enum value: WEBHOOK_STATUS_DISABLED = 2;
    */
   DISABLED = 2,
+
+  /**
+   * It gets deliveries, and none is attempted.
+   *
+   * @generated from enum value: WEBHOOK_STATUS_PAUSED = 3;
+   */
+  PAUSED = 3,
 }
 
 /**

@@ -7,8 +7,8 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { RateLimit, RetryPolicy, Webhook, WebhookStatus } from "./webhook_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { WebhookHealth, WebhookHealthState } from "./webhook_health_pb.js";
 import type { Attempt } from "./delivery_pb.js";
-import type { WebhookHealth } from "./webhook_health_pb.js";
 
 /**
  * Describes the file rms/webhooks/v1/webhooks_service.proto.
@@ -106,6 +106,20 @@ export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhoo
    * @generated from field: string signature_alias = 14;
    */
   signatureAlias: string;
+
+  /**
+   * Unspecified: active.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookStatus status = 15;
+   */
+  status: WebhookStatus;
+
+  /**
+   * As in Webhook; empty: none.
+   *
+   * @generated from field: string filter = 16;
+   */
+  filter: string;
 };
 
 /**
@@ -220,6 +234,27 @@ export declare type ListWebhooksRequest = Message<"rms.webhooks.v1.ListWebhooksR
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Exact URL, as the service stores it; empty: any.
+   *
+   * @generated from field: string url = 5;
+   */
+  url: string;
+
+  /**
+   * Unspecified: any.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookStatus status = 6;
+   */
+  status: WebhookStatus;
+
+  /**
+   * Unspecified: any.
+   *
+   * @generated from field: rms.webhooks.v1.WebhookHealthState health = 7;
+   */
+  health: WebhookHealthState;
 };
 
 /**
@@ -252,9 +287,11 @@ export declare type ListWebhooksResponse = Message<"rms.webhooks.v1.ListWebhooks
   previousPageToken: string;
 
   /**
-   * @generated from field: int64 total_size = 4;
+   * Unset if the list is filtered: counting would need a scan.
+   *
+   * @generated from field: optional int64 total_size = 4;
    */
-  totalSize: bigint;
+  totalSize?: bigint | undefined;
 
   /**
    * Counts from 1.
@@ -361,6 +398,13 @@ export declare type UpdateWebhookRequest = Message<"rms.webhooks.v1.UpdateWebhoo
    * @generated from field: optional string signature_alias = 16;
    */
   signatureAlias?: string | undefined;
+
+  /**
+   * As in Webhook; empty: none.
+   *
+   * @generated from field: optional string filter = 17;
+   */
+  filter?: string | undefined;
 
   /**
    * Versions. If the object has none of them, the method fails with precondition_failed. Empty: any version.
@@ -518,6 +562,118 @@ export declare type DeleteWebhookResponse = Message<"rms.webhooks.v1.DeleteWebho
  * Use `create(DeleteWebhookResponseSchema)` to create a new message.
  */
 export declare const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.PauseWebhookRequest
+ */
+export declare type PauseWebhookRequest = Message<"rms.webhooks.v1.PauseWebhookRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: none. At most 255 characters. Requires an environment.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.PauseWebhookRequest.
+ * Use `create(PauseWebhookRequestSchema)` to create a new message.
+ */
+export declare const PauseWebhookRequestSchema: GenMessage<PauseWebhookRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.PauseWebhookResponse
+ */
+export declare type PauseWebhookResponse = Message<"rms.webhooks.v1.PauseWebhookResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * Whether this is the stored result of an earlier request with the same idempotency key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.PauseWebhookResponse.
+ * Use `create(PauseWebhookResponseSchema)` to create a new message.
+ */
+export declare const PauseWebhookResponseSchema: GenMessage<PauseWebhookResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.ResumeWebhookRequest
+ */
+export declare type ResumeWebhookRequest = Message<"rms.webhooks.v1.ResumeWebhookRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Empty: none. At most 255 characters. Requires an environment.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ResumeWebhookRequest.
+ * Use `create(ResumeWebhookRequestSchema)` to create a new message.
+ */
+export declare const ResumeWebhookRequestSchema: GenMessage<ResumeWebhookRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.ResumeWebhookResponse
+ */
+export declare type ResumeWebhookResponse = Message<"rms.webhooks.v1.ResumeWebhookResponse"> & {
+  /**
+   * @generated from field: rms.webhooks.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * Whether this is the stored result of an earlier request with the same idempotency key.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.ResumeWebhookResponse.
+ * Use `create(ResumeWebhookResponseSchema)` to create a new message.
+ */
+export declare const ResumeWebhookResponseSchema: GenMessage<ResumeWebhookResponse>;
 
 /**
  * @generated from message rms.webhooks.v1.RotateSecretRequest
@@ -686,6 +842,101 @@ export declare type TestWebhookResponse = Message<"rms.webhooks.v1.TestWebhookRe
 export declare const TestWebhookResponseSchema: GenMessage<TestWebhookResponse>;
 
 /**
+ * @generated from message rms.webhooks.v1.TestFilterRequest
+ */
+export declare type TestFilterRequest = Message<"rms.webhooks.v1.TestFilterRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * As in Webhook.
+   *
+   * @generated from field: string filter = 3;
+   */
+  filter: string;
+
+  /**
+   * An event of the feed. Either this or `event`.
+   *
+   * @generated from field: string event_id = 4;
+   */
+  eventId: string;
+
+  /**
+   * An event envelope as UTF-8 JSON.
+   *
+   * @generated from field: bytes event = 5;
+   */
+  event: Uint8Array;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TestFilterRequest.
+ * Use `create(TestFilterRequestSchema)` to create a new message.
+ */
+export declare const TestFilterRequestSchema: GenMessage<TestFilterRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.TestFilterResponse
+ */
+export declare type TestFilterResponse = Message<"rms.webhooks.v1.TestFilterResponse"> & {
+  /**
+   * @generated from field: bool matches = 1;
+   */
+  matches: boolean;
+
+  /**
+   * In the order of the filter.
+   *
+   * @generated from field: repeated rms.webhooks.v1.FilterConditionResult conditions = 2;
+   */
+  conditions: FilterConditionResult[];
+};
+
+/**
+ * Describes the message rms.webhooks.v1.TestFilterResponse.
+ * Use `create(TestFilterResponseSchema)` to create a new message.
+ */
+export declare const TestFilterResponseSchema: GenMessage<TestFilterResponse>;
+
+/**
+ * @generated from message rms.webhooks.v1.FilterConditionResult
+ */
+export declare type FilterConditionResult = Message<"rms.webhooks.v1.FilterConditionResult"> & {
+  /**
+   * As JSON.
+   *
+   * @generated from field: string condition = 1;
+   */
+  condition: string;
+
+  /**
+   * @generated from field: bool holds = 2;
+   */
+  holds: boolean;
+
+  /**
+   * Value of the field in the event; unset: the field is absent, or not a string.
+   *
+   * @generated from field: optional string value = 3;
+   */
+  value?: string | undefined;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.FilterConditionResult.
+ * Use `create(FilterConditionResultSchema)` to create a new message.
+ */
+export declare const FilterConditionResultSchema: GenMessage<FilterConditionResult>;
+
+/**
  * @generated from message rms.webhooks.v1.BatchGetWebhookHealthRequest
  */
 export declare type BatchGetWebhookHealthRequest = Message<"rms.webhooks.v1.BatchGetWebhookHealthRequest"> & {
@@ -778,6 +1029,27 @@ export declare const WebhooksService: GenService<{
     output: typeof DeleteWebhookResponseSchema;
   },
   /**
+   * Keeps the queue, and attempts no delivery until the webhook is resumed; `conflict` if it is disabled. Attempts that an
+   * instance has already taken may still be made.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.PauseWebhook
+   */
+  pauseWebhook: {
+    methodKind: "unary";
+    input: typeof PauseWebhookRequestSchema;
+    output: typeof PauseWebhookResponseSchema;
+  },
+  /**
+   * Attempts the due deliveries of a paused webhook; `conflict` if it is disabled.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.ResumeWebhook
+   */
+  resumeWebhook: {
+    methodKind: "unary";
+    input: typeof ResumeWebhookRequestSchema;
+    output: typeof ResumeWebhookResponseSchema;
+  },
+  /**
    * Creates a new secret that signs later deliveries.
    *
    * @generated from rpc rms.webhooks.v1.WebhooksService.RotateSecret
@@ -797,6 +1069,16 @@ export declare const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof TestWebhookRequestSchema;
     output: typeof TestWebhookResponseSchema;
+  },
+  /**
+   * Evaluates a filter for an event, without a webhook.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.TestFilter
+   */
+  testFilter: {
+    methodKind: "unary";
+    input: typeof TestFilterRequestSchema;
+    output: typeof TestFilterResponseSchema;
   },
   /**
    * Returns the health of webhooks' endpoints, at a cost independent of the number of deliveries. Omits unknown

@@ -32,7 +32,11 @@ export function DeliveryStatusBadge({ of }: { readonly of: Pick<Delivery, 'statu
 
 type DelayReason = NonNullable<Delivery['delay_reason']>;
 
-const delays: Readonly<Record<DelayReason, string>> = { rate_limit: 'rate limit', circuit_open: 'open circuit' };
+const delays: Readonly<Record<DelayReason, string>> = {
+  rate_limit: 'rate limit',
+  circuit_open: 'open circuit',
+  paused: 'paused',
+};
 
 /** Formats a delay's reason: "because of the rate limit of the webhook". */
 export function delayText(reason: DelayReason): string {

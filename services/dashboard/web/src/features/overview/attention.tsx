@@ -1,4 +1,4 @@
-import type { FullWebhook, Incident, Key } from '@rms/api';
+import type { Incident, Key, Webhook } from '@rms/api';
 import { alertRules } from '@rms/base/alert-rules';
 import { Link } from '@tanstack/react-router';
 import { useMay, useTenant } from '../../api/tenant.ts';
@@ -13,7 +13,7 @@ import { expiryOf } from '../keys/expiry.ts';
 import { useKeys } from '../keys/key-queries.ts';
 import { KeyLink } from '../keys/key-status.tsx';
 import { ageText } from '../metrics/rates.ts';
-import { useWebhooksWithHealth } from '../webhooks/webhook-queries.ts';
+import { useWebhooksInState } from '../webhooks/webhook-queries.ts';
 import { expiringOf, unhealthyOf } from './problems.ts';
 
 /** Cards about what needs somebody's attention: open incidents, endpoints that get no events, keys near their expiry. */
@@ -22,14 +22,14 @@ export function Attention() {
   const mayReadAlerts = useMay('alerts:read');
   const mayReadKeys = useMay('keys:read');
   const incidents = useOpenIncidents(mayReadAlerts);
-  const webhooks = useWebhooksWithHealth(undefined);
+  const [failing, paused] = [useWebhooksInState('failing'), useWebhooksInState('paused')];
   const keys = useKeys({}, mayReadKeys);
   const open = incidents.data?.data ?? [];
-  const unhealthy = unhealthyOf(webhooks.data?.data ?? []);
+  const unhealthy = unhealthyOf([...(failing.data?.data ?? []), ...(paused.data?.data ?? [])]);
   const expiring = expiringOf(keys.data?.data ?? [], Date.now());
   return (
     <>
-      <ErrorNote error={incidents.error ?? webhooks.error ?? keys.error} />
+      <ErrorNote error={incidents.error ?? failing.error ?? paused.error ?? keys.error} />
       {open.length > 0 ? (
         <Card
           title="Open incidents"
@@ -84,7 +84,7 @@ function OpenIncidents({ of }: { readonly of: readonly Incident[] }) {
 /** Number at which the server stops counting the pending deliveries of a webhook. */
 const maxPending = 1_000;
 
-function Endpoints({ of }: { readonly of: readonly FullWebhook[] }) {
+function Endpoints({ of }: { readonly of: readonly Webhook[] }) {
   const tenant = useTenant();
   return (
     <Table
@@ -115,7 +115,6 @@ function Endpoints({ of }: { readonly of: readonly FullWebhook[] }) {
           cell: ({ health: { oldest_pending_at: at } }) =>
             at === null ? <span className="soft">none</span> : <span title={at}>{ageText(at, Date.now())}</span>,
         },
-        { title: 'Failing since', cell: ({ health }) => <Time at={health.failing_since} none="–" /> },
         { title: 'Next attempt', cell: ({ health }) => <Time at={health.next_attempt_at} none="–" /> },
       ]}
     />

@@ -1,24 +1,21 @@
 import type { Webhook } from '@rms/api';
-import { useState } from 'react';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { Choice, TextField } from '../../ui/field.tsx';
+import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { webhookUrlHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
-import { EventChoice } from './event-choice.tsx';
-import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
+import { settingsFields, useSettings } from './settings-fields.tsx';
 
 export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webhook; readonly onClose: () => void }) {
-  const [events, setEvents] = useState<readonly string[]>(webhook.events);
-  const [ordered, setOrdered] = useState(webhook.ordered);
   const { data: limits } = useLimits();
   const update = useTenantChange(() => {
     onClose();
     toast('Webhook updated.');
   });
+  const settings = useSettings(webhook, update.error);
   return (
     <Dialog title="Edit webhook" onClose={onClose}>
       <form
@@ -27,8 +24,7 @@ export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webho
           event.preventDefault();
           const form = new FormData(event.currentTarget);
           const url = String(form.get('url')).trim();
-          const body = { url, events, ordered, rate_limit: rateLimitOf(form) };
-          update.mutate({ method: 'PATCH', path: `/webhooks/${webhook.id}`, body });
+          update.mutate({ method: 'PATCH', path: `/webhooks/${webhook.id}`, body: { url, ...settings.read(form) } });
         }}
       >
         <TextField
@@ -40,16 +36,8 @@ export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webho
           error={fieldError(update.error, 'url')}
           required
         />
-        <EventChoice selected={events} onChange={setEvents} error={fieldError(update.error, 'events')} />
-        <Choice
-          type="checkbox"
-          label="Ordered delivery"
-          hint="Delivers the events of a resource one at a time, in order. A failing delivery delays later events of that resource."
-          checked={ordered}
-          onChange={() => setOrdered(!ordered)}
-        />
-        <RateLimitFields of={webhook.rate_limit} error={update.error} />
-        <ErrorNote error={update.error} fields={['url', 'events', ...rateLimitFields]} />
+        {settings.inputs}
+        <ErrorNote error={update.error} fields={['url', ...settingsFields]} />
         <DialogFooter onClose={onClose} busy={update.isPending}>
           Save
         </DialogFooter>

@@ -4,25 +4,21 @@ import { useState } from 'react';
 import { fieldError } from '../../api/client.ts';
 import { type One, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { Choice, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { webhookCountText, webhookUrlHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
-import { EventChoice } from './event-choice.tsx';
-import { RateLimitFields, rateLimitFields, rateLimitOf } from './rate-limit.tsx';
+import { newSettings, settingsFields, useSettings } from './settings-fields.tsx';
 import { ShowSecretDialog } from './show-secret-dialog.tsx';
-
-/** Default rate limit of new webhooks. */
-const defaultRateLimit = { max_concurrency: 32, requests_per_second: null };
 
 export function NewWebhookPage() {
   const tenant = useTenant();
   const navigate = useNavigate();
-  const [events, setEvents] = useState<readonly string[]>(['*']);
   const [created, setCreated] = useState<NewWebhook>();
   const create = useTenantChange<One<NewWebhook>>(({ data }) => setCreated(data));
   const { data: limits } = useLimits();
+  const settings = useSettings(newSettings, create.error);
   return (
     <>
       <PageHeader
@@ -44,7 +40,7 @@ export function NewWebhookPage() {
             create.mutate({
               method: 'POST',
               path: '/webhooks',
-              body: { url, events, rate_limit: rateLimitOf(form) },
+              body: { url, ...settings.read(form), status: form.get('disabled') === null ? 'active' : 'disabled' },
             });
           }}
         >
@@ -58,9 +54,14 @@ export function NewWebhookPage() {
             required
             autoFocus
           />
-          <EventChoice selected={events} onChange={setEvents} error={fieldError(create.error, 'events')} />
-          <RateLimitFields of={defaultRateLimit} error={create.error} />
-          <ErrorNote error={create.error} fields={['url', 'events', ...rateLimitFields]} />
+          {settings.inputs}
+          <Choice
+            type="checkbox"
+            name="disabled"
+            label="Create disabled"
+            hint="Events are skipped until you enable the webhook."
+          />
+          <ErrorNote error={create.error} fields={['url', ...settingsFields]} />
           <div className="row">
             <Button type="submit" variant="main" busy={create.isPending}>
               Create webhook

@@ -36,7 +36,7 @@ export function WebhookPage() {
     path: `/webhooks/${id}`,
     change: (status) => ({ method: 'PATCH', path: `/webhooks/${id}`, body: { status } }),
     apply: ({ data }, status) => ({
-      data: { ...data, status, disabled_reason: status === 'active' ? null : 'manual' },
+      data: { ...data, status, disabled_reason: status === 'disabled' ? 'manual' : null },
     }),
     failureMessage: 'The webhook was not changed.',
     onDone: ({ data: { status } }) => toast(`The webhook is ${status}.`),
@@ -60,7 +60,7 @@ export function WebhookPage() {
       </>
     );
   }
-  const isActive = webhook.status === 'active';
+  const { status } = webhook;
   return (
     <>
       <PageHeader
@@ -81,8 +81,10 @@ export function WebhookPage() {
             {mayWrite ? (
               <>
                 <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-                <Button onClick={() => (isActive ? setOpenDialog('disable') : toggle.mutate('active'))}>
-                  {isActive ? 'Disable' : 'Enable'}
+                {status === 'active' ? <Button onClick={() => toggle.mutate('paused')}>Pause</Button> : null}
+                {status === 'paused' ? <Button onClick={() => toggle.mutate('active')}>Resume</Button> : null}
+                <Button onClick={() => (status === 'disabled' ? toggle.mutate('active') : setOpenDialog('disable'))}>
+                  {status === 'disabled' ? 'Enable' : 'Disable'}
                 </Button>
                 <Button variant="danger" onClick={() => setOpenDialog('delete')}>
                   Delete
@@ -92,12 +94,17 @@ export function WebhookPage() {
           </>
         }
       />
-      {isActive ? null : (
+      {status === 'paused' ? (
+        <Note tone="warn">
+          This webhook is paused: deliveries of new events are queued, and none is sent until you resume it.
+        </Note>
+      ) : null}
+      {status === 'disabled' ? (
         <Note tone="warn">
           This webhook is disabled: {reasonText(webhook.disabled_reason, limits)}. New events are recorded as skipped
           and can be redelivered after you enable it.
         </Note>
-      )}
+      ) : null}
       {tested ? (
         <>
           <AttemptCard of={tested} title="Test event" url={webhook.url} requestBody={tested.request.body ?? ''} />
@@ -114,8 +121,13 @@ export function WebhookPage() {
           of={[
             ['ID', <CopyableId key="id" id={webhook.id} />],
             ['Events', eventsText(webhook.events)],
+            ...(webhook.description ? [['Description', webhook.description] as const] : []),
+            ['Filter', webhook.filter ? <code key="filter">{JSON.stringify(webhook.filter)}</code> : 'none'],
             ['Ordered delivery', webhook.ordered ? 'yes, per resource' : 'no'],
             ['Rate limit', rateLimitText(webhook.rate_limit)],
+            ['Timeout', `${webhook.timeout} s`],
+            ['Custom headers', headersText(webhook)],
+            ['Second signature header', webhook.signature_alias ?? 'none'],
             ['Client certificate', webhook.client_certificate ? 'configured' : 'none'],
             ['Created', <Time key="created" at={webhook.created_at} />],
             ['Updated', <Time key="updated" at={webhook.updated_at} />],
@@ -178,6 +190,7 @@ export function WebhookPage() {
         >
           <PendingFail of={webhook} />
           <p>New events are recorded as skipped. After you enable the webhook again, you can redeliver both.</p>
+          {status === 'active' ? <p>Pause the webhook instead to keep its pending deliveries.</p> : null}
         </Confirm>
       ) : null}
       {openDialog === 'delete' ? (
@@ -197,6 +210,12 @@ export function WebhookPage() {
       {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}
     </>
   );
+}
+
+/** Lists the names of the custom headers. */
+function headersText({ headers, secret_headers: secret }: Webhook): string {
+  const names = [...Object.keys(headers), ...secret.map((name) => `${name} (secret)`)];
+  return names.length === 0 ? 'none' : names.join(', ');
 }
 
 function hostOf(url: string): string {

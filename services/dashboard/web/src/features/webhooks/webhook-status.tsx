@@ -4,7 +4,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { failingText } from '../rules/limit-texts.ts';
 
 export function WebhookStatusBadge({ of }: { readonly of: Pick<Webhook, 'status'> }) {
-  return of.status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Disabled</Badge>;
+  if (of.status === 'active') return <Badge tone="good">Active</Badge>;
+  return <Badge tone="warn">{of.status === 'paused' ? 'Paused' : 'Disabled'}</Badge>;
 }
 
 /** Returns why a webhook is disabled, as a clause. */

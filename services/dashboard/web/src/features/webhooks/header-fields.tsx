@@ -1,0 +1,98 @@
+import type { Webhook } from '@rms/api';
+import { Button } from '../../ui/button.tsx';
+import { Choice, TextField } from '../../ui/field.tsx';
+
+/** A custom header in a form. */
+export interface HeaderRow {
+  /** Identifies the row in the form. */
+  readonly key: number;
+  readonly name: string;
+  readonly value: string;
+  readonly isSecret: boolean;
+  /** Whether the service has a value for it that it does not return. */
+  readonly isStored: boolean;
+}
+
+const maxHeaders = 20;
+
+/** Returns the rows for the headers of a webhook. */
+export function headerRowsOf({ headers, secret_headers: secret }: Pick<Webhook, 'headers' | 'secret_headers'>) {
+  const shown = Object.entries(headers).map(([name, value]) => ({ name, value, isSecret: false, isStored: false }));
+  const hidden = secret.map((name) => ({ name, value: '', isSecret: true, isStored: true }));
+  return [...shown, ...hidden].map((row, key): HeaderRow => ({ ...row, key }));
+}
+
+/** Returns the fields of a request. A stored secret value without a new one is kept. */
+export function headersOf(rows: readonly HeaderRow[]): Pick<Webhook, 'headers' | 'secret_headers'> {
+  const named = rows.map((row) => ({ ...row, name: row.name.trim() })).filter(({ name }) => name !== '');
+  const given = named.filter(({ isStored, value }) => !isStored || value !== '');
+  return {
+    headers: Object.fromEntries(given.map(({ name, value }) => [name, value])),
+    secret_headers: named.filter(({ isSecret }) => isSecret).map(({ name }) => name),
+  };
+}
+
+/** Inputs for the custom headers of a webhook. */
+export function HeaderFields({
+  rows,
+  onChange,
+  error,
+}: {
+  readonly rows: readonly HeaderRow[];
+  readonly onChange: (rows: readonly HeaderRow[]) => void;
+  readonly error: string | undefined;
+}) {
+  const change = (key: number, part: Partial<HeaderRow>) =>
+    onChange(rows.map((row) => (row.key === key ? { ...row, ...part } : row)));
+  const add = () => {
+    const key = 1 + Math.max(0, ...rows.map((row) => row.key));
+    onChange([...rows, { key, name: '', value: '', isSecret: false, isStored: false }]);
+  };
+  return (
+    <fieldset className="choices">
+      <legend>Custom headers</legend>
+      {rows.map(({ key, name, value, isSecret, isStored }, index) => (
+        <div className="form-grid" key={key}>
+          <TextField
+            label={`Header ${index + 1}: name`}
+            value={name}
+            maxLength={100}
+            readOnly={isStored}
+            onChange={(event) => change(key, { name: event.target.value })}
+          />
+          <TextField
+            label={`Header ${index + 1}: value`}
+            value={value}
+            maxLength={500}
+            type={isSecret ? 'password' : 'text'}
+            autoComplete="off"
+            placeholder={isStored ? 'unchanged' : ''}
+            onChange={(event) => change(key, { value: event.target.value })}
+          />
+          <Choice
+            type="checkbox"
+            label={`Header ${index + 1} is secret`}
+            checked={isSecret}
+            disabled={isStored}
+            onChange={() => change(key, { isSecret: !isSecret })}
+          />
+          <div>
+            <Button small onClick={() => onChange(rows.filter((row) => row.key !== key))}>
+              Remove header {index + 1}
+            </Button>
+          </div>
+        </div>
+      ))}
+      <div className="row">
+        <Button small onClick={add} disabled={rows.length >= maxHeaders}>
+          Add header
+        </Button>
+      </div>
+      <p className="hint">
+        Sent with every request. Secret values are stored encrypted and cannot be shown again. Names that the service
+        sets are refused.
+      </p>
+      {error ? <p className="field-error">{error}</p> : null}
+    </fieldset>
+  );
+}
