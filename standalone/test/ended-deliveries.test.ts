@@ -1,5 +1,6 @@
 import { newId } from '@rms/base/ids';
 import {
+  callApi,
   freePort,
   perSuite,
   type Standalone,
@@ -55,14 +56,9 @@ describe('A delivery counts however it ends', () => {
   });
 
   const rest = async <T>(method: string, path: string, json?: object): Promise<T> => {
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    const response = await fetch(standalone.liveUrl + path, {
-      method,
-      headers,
-      ...(json ? { body: JSON.stringify(json) } : {}),
-    });
-    expect([method, path, response.ok]).toEqual([method, path, true]);
-    return response.status === 204 ? (undefined as T) : ((await response.json()) as { data: T }).data;
+    const { status, body } = await callApi<{ data: T }>(method, standalone.liveUrl + path, key, json);
+    expect([method, path, status < 300]).toEqual([method, path, true]);
+    return body?.data;
   };
   const signIn = async () => {
     const origin = standalone.dashboardUrl;

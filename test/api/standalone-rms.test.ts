@@ -5,6 +5,8 @@ import { request } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import {
+  callApi,
+  disposable,
   listenOnLoopback,
   makeCertificates,
   perSuite,
@@ -53,8 +55,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
   };
   const one = async <T>(...args: string[]) => (await json<{ data: T }>(...args)).data;
   /** Returns the API's own document. */
-  const fromApi = async (path: string) =>
-    (await fetch(service.sandboxUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();
+  const fromApi = async (path: string) => (await callApi<object>('GET', service.sandboxUrl + path, key)).body;
 
   /** Starts `rms` as a separate process. */
   const start = (args: readonly string[], more?: Readonly<Record<string, string>>) => {
@@ -101,11 +102,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
 
   test('a list continues over the pages of the API up to --limit', async () => {
     const create = (i: number) =>
-      fetch(`${service.sandboxUrl}/v1/resources`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ name: `Page ${i}`, type: 'advanced' }),
-      });
+      callApi('POST', `${service.sandboxUrl}/v1/resources`, key, { name: `Page ${i}`, type: 'advanced' });
     await Promise.all(Array.from({ length: 103 }, (_, i) => create(i)));
     const { data } = await json<{ data: Resource[] }>('resources', 'list', '--sort', 'name', '--limit', '1000');
     const pages = data.filter(({ name }) => name.startsWith('Page '));
@@ -116,30 +113,26 @@ describe('rms with an API key, on a machine that knows only the address of the A
   });
 
   test('a webhook is created, tested, and its deliveries are shown and sent again', async () => {
-    const receiver = await startReceiver({ path: '' });
-    try {
-      const webhook = await one<{ id: string; secret: string }>(
-        ...['webhooks', 'create', '--url', receiver.url, '--events', 'resource.created', '--ordered'],
+    await using receiver = disposable(await startReceiver({ path: '' }));
+    const webhook = await one<{ id: string; secret: string }>(
+      ...['webhooks', 'create', '--url', receiver.url, '--events', 'resource.created', '--ordered'],
+    );
+    expect(webhook).toMatchObject({ ordered: true, events: ['resource.created'] });
+    await one('webhooks', 'test', webhook.id);
+    await one('resources', 'create', '--name', 'Delivered');
+    const delivered = () =>
+      json<{ data: { id: string; status: string; test: boolean }[] }>(
+        ...['deliveries', 'list', '--webhook-id', webhook.id, '--created-after', '1h', '--test', 'false'],
       );
-      expect(webhook).toMatchObject({ ordered: true, events: ['resource.created'] });
-      await one('webhooks', 'test', webhook.id);
-      await one('resources', 'create', '--name', 'Delivered');
-      const delivered = () =>
-        json<{ data: { id: string; status: string; test: boolean }[] }>(
-          ...['deliveries', 'list', '--webhook-id', webhook.id, '--created-after', '1h', '--test', 'false'],
-        );
-      await waitUntil(async () => (await delivered()).data[0]?.status === 'delivered', { what: 'the delivery' });
-      const [delivery] = (await delivered()).data;
-      expect((await delivered()).data).toHaveLength(1);
-      const again = receiver.requests.length + 1;
-      await one('deliveries', 'redeliver', delivery?.id ?? '');
-      await waitUntil(() => receiver.requests.length === again, { what: 'the delivery again' });
-      expect(await one('deliveries', 'show', delivery?.id ?? '')).toMatchObject({ id: delivery?.id });
-      expect(await one('webhooks', 'update', webhook.id, '--status', 'disabled')).toMatchObject({ status: 'disabled' });
-      expect((await run(['webhooks', 'delete', webhook.id])).code).toBe(0);
-    } finally {
-      await receiver.close();
-    }
+    await waitUntil(async () => (await delivered()).data[0]?.status === 'delivered', { what: 'the delivery' });
+    const [delivery] = (await delivered()).data;
+    expect((await delivered()).data).toHaveLength(1);
+    const again = receiver.requests.length + 1;
+    await one('deliveries', 'redeliver', delivery?.id ?? '');
+    await waitUntil(() => receiver.requests.length === again, { what: 'the delivery again' });
+    expect(await one('deliveries', 'show', delivery?.id ?? '')).toMatchObject({ id: delivery?.id });
+    expect(await one('webhooks', 'update', webhook.id, '--status', 'disabled')).toMatchObject({ status: 'disabled' });
+    expect((await run(['webhooks', 'delete', webhook.id])).code).toBe(0);
   });
 
   test('trigger causes an event of every type; events, requests, trace, audit, keys and workspace show them', async () => {

@@ -1,5 +1,5 @@
 import { describeWith, perSuite, startReceiver } from '@rms/testkit';
-import { Environment, openWorld, Role, reloadUntil } from './support.ts';
+import { openWorld, Role, reloadUntil } from './support.ts';
 
 describeWith('chromium', 'The page of alerts', () => {
   const world = perSuite(openWorld);
@@ -44,15 +44,9 @@ describeWith('chromium', 'The page of alerts', () => {
 
   test('acknowledges and mutes an open incident', async () => {
     receiver.respondWith(410);
-    const key = await world.key(Environment.LIVE);
-    const post = (endpoint: string, body: object) =>
-      fetch(world.standalone.liveUrl + endpoint, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    expect((await post('/v1/webhooks', { url: receiver.url, events: ['*'] })).status).toBe(201);
-    expect((await post('/v1/resources', { name: 'Lost' })).status).toBe(201);
+    const call = await world.apiCaller();
+    await call('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
+    await call('POST', '/v1/resources', { name: 'Lost' });
     const page = await world.open(owner);
     await page.goto(path());
     const row = page.getByRole('table', { name: 'History' }).getByRole('row', { name: /Webhook disabled/ });

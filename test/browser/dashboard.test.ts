@@ -1,6 +1,6 @@
-import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { apiCaller, callApi, describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { copiedText, Environment, Role, signIn, suiteWorld } from './support.ts';
+import { callFrom, copiedText, Environment, Role, signIn, suiteWorld } from './support.ts';
 
 const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
@@ -9,11 +9,8 @@ describeWith('chromium', 'The dashboard in a browser', () => {
   const world = suiteWorld({}, { translated: true });
   const owner = perSuite(() => world.newUser('owner', Role.OWNER));
 
-  const callApi = (key: string, path = '/v1/resources', init: RequestInit = {}) =>
-    fetch(world.standalone.liveUrl + path, {
-      ...init,
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    });
+  const statusWith = async (key: string, path = '/v1/resources') =>
+    (await callApi('GET', world.standalone.liveUrl + path, key)).status;
   const goTo = (page: Page, path: string, environment = 'live') =>
     page.goto(`/w/${world.workspaceId}/${environment}${path}`);
 
@@ -71,7 +68,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     expect(first).toMatch(/^sk_live_/);
     await dialog.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(first);
-    expect((await callApi(first)).status).toBe(200);
+    expect(await statusWith(first)).toBe(200);
 
     await page.getByRole('link', { name: `ci ${script}` }).click();
     // Clients of the key are recorded some seconds after their requests.
@@ -90,7 +87,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     const second = await copiedText(world, page);
     await dialog.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByText('This key was rolled').waitFor();
-    expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([200, 200]);
+    expect([await statusWith(first), await statusWith(second)]).toEqual([200, 200]);
 
     await page.getByRole('button', { name: 'Revoke' }).click();
     const revoke = dialog.getByRole('button', { name: 'Revoke key' });
@@ -99,7 +96,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     await revoke.click();
     await page.locator('.badge', { hasText: 'Revoked' }).waitFor();
     // Rejected from the moment the page shows the revocation.
-    expect([(await callApi(first)).status, (await callApi(second)).status]).toEqual([401, 200]);
+    expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
   });
 
   test('a key can be copied where the browser has a clipboard interface', async () => {
@@ -128,7 +125,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
 
     test('is created, shown as failing, repaired, and its failed deliveries are redelivered', async () => {
       const page = await world.open(owner);
-      const key = await world.key(Environment.LIVE);
+      const call = await world.apiCaller();
       await goTo(page, '/webhooks/new');
       await page.getByLabel('Endpoint URL').fill('http://');
       await page.getByRole('button', { name: 'Create webhook' }).click();
@@ -162,8 +159,7 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       await page.getByRole('group', { name: 'Response' }).getByText(script).waitFor();
       expect(await page.getByRole('button', { name: 'Redeliver' }).count()).toBe(0);
 
-      const created = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name: script }) });
-      const requestId = created.headers.get('X-Request-ID') ?? '';
+      const { requestId } = await call('POST', '/v1/resources', { name: script });
       await goTo(page, '/deliveries?status=failed&live=1&test=false');
       await page.getByRole('link', { name: 'resource.created' }).click();
       // Response bodies of endpoints are shown as text only.
@@ -227,17 +223,16 @@ describeWith('chromium', 'The dashboard in a browser', () => {
     ['characters that draw nothing', '\u200b\u3164', undefined],
   ])('a resource whose name has %s is opened and deleted', async (_, name, shown) => {
     const key = await world.key(Environment.LIVE);
-    const response = await callApi(key, '/v1/resources', { method: 'POST', body: JSON.stringify({ name }) });
-    const { data } = (await response.json()) as { data: { id: string } };
+    const { id } = await apiCaller(world.standalone.liveUrl, key)('POST', '/v1/resources', { name });
     const page = await world.open(owner);
     await goTo(page, '/resources');
-    await page.locator(`a[href$="${data.id}"]`).click();
+    await page.locator(`a[href$="${id}"]`).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel(`Type ${shown ?? data.id} to confirm`).fill(shown ?? data.id);
+    await dialog.getByLabel(`Type ${shown ?? id} to confirm`).fill(shown ?? id);
     await dialog.getByRole('button', { name: 'Delete resource' }).click();
     await page.getByText('Resource deleted.').waitFor();
-    expect((await callApi(key, `/v1/resources/${data.id}`)).status).toBe(404);
+    expect(await statusWith(key, `/v1/resources/${id}`)).toBe(404);
   });
 
   test('a viewer sees no buttons for changes, and the server rejects changes', async () => {
@@ -254,27 +249,18 @@ describeWith('chromium', 'The dashboard in a browser', () => {
       .getByText('The role developer is required; yours in this workspace is viewer.')
       .waitFor();
     const path = `/api/workspaces/${world.workspaceId}/live/resources`;
-    const status = await page.evaluate<number>(`(async () => {
-      const { csrf_token } = await (await fetch('/api/account')).json();
-      const answer = await fetch('${path}', { method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': csrf_token },
-        body: JSON.stringify({ name: 'x' }) });
-      return answer.status;
-    })()`);
-    expect(status).toBe(403);
+    expect(await callFrom(page, 'POST', path, { name: 'x' })).toMatchObject({ status: 403 });
   });
 
   test('the audit log shows what changed, with names, and links to objects that exist', async () => {
-    const key = await world.key(Environment.LIVE);
-    const send = async (method: string, path: string, body?: object) => {
-      const response = await callApi(key, path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
-      const text = await response.text();
-      return text === '' ? '' : (JSON.parse(text) as { data: { id: string } }).data.id;
-    };
+    const call = await world.apiCaller();
     const hook = { url: 'https://example.com/a', events: ['*'], description: `Orders ${script}` };
-    const [kept, gone] = [await send('POST', '/v1/webhooks', hook), await send('POST', '/v1/webhooks', hook)];
-    await send('PATCH', `/v1/webhooks/${kept}`, { url: 'https://example.com/b' });
-    await send('DELETE', `/v1/webhooks/${gone}`);
+    const [{ id: kept }, { id: gone }] = [
+      await call('POST', '/v1/webhooks', hook),
+      await call('POST', '/v1/webhooks', hook),
+    ];
+    await call('PATCH', `/v1/webhooks/${kept}`, { url: 'https://example.com/b' });
+    await call('DELETE', `/v1/webhooks/${gone}`);
 
     const page = await world.open(owner);
     await goTo(page, '/settings/audit?action=webhook.');

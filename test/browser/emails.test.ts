@@ -1,7 +1,7 @@
 import { describeWith, perSuite, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
 import { linkOfEmail } from './emails.ts';
-import { copiedText, Environment, Role, reloadUntil, signIn, suiteWorld } from './support.ts';
+import { copiedText, Role, reloadUntil, signIn, suiteWorld } from './support.ts';
 
 const password = 'a password of twelve and more';
 
@@ -110,23 +110,15 @@ describeWith('chromium', 'Links in emails, followed in a browser', () => {
 
   test('the alert about a failing endpoint links to its failed deliveries, which are redelivered; its email unsubscribes', async () => {
     receiver.respondWith(500);
-    const key = await world.key(Environment.LIVE);
-    const post = (path: string, body: object) =>
-      fetch(world.standalone.liveUrl + path, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const subscribed = await post('/v1/webhooks', { url: receiver.url, events: ['*'] });
-    expect(subscribed.status).toBe(201);
-    const { data: webhook } = (await subscribed.json()) as { data: { id: string } };
+    const call = await world.apiCaller();
+    const webhook = await call('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
     const page = await world.open(owner);
     await goTo(page, `/webhooks/${webhook.id}`);
     await page.getByLabel('Delay type').selectOption('custom');
     await page.getByLabel('Delays in seconds').fill('0.1, 0.1, 0.1');
     await page.getByRole('button', { name: 'Save policy' }).click();
     await page.getByText('Retry policy saved.').waitFor();
-    await post('/v1/resources', { name: 'Lost at first' });
+    await call('POST', '/v1/resources', { name: 'Lost at first' });
 
     await page.goto(await emailLink(owner.email, /^\/w\/.*\/deliveries\?webhook=wh_/));
     // The email may arrive before the last attempt ends.

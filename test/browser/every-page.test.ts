@@ -1,6 +1,6 @@
 import { describeWith, perSuite, startReceiver } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, isTooWide, keepPicture, Role, suiteWorld, violations } from './support.ts';
+import { isTooWide, keepPicture, Role, suiteWorld, violations } from './support.ts';
 
 /** Paths below a workspace and environment; `{…}` stands for an id created in beforeAll. */
 const pages = {
@@ -12,7 +12,8 @@ const pages = {
   webhook: '/webhooks/{webhook}',
   deliveries: '/deliveries',
   delivery: '/deliveries/{delivery}',
-  requests: '/requests?id={request}',
+  requests: '/requests',
+  request: '/requests?id={request}',
   keys: '/settings/keys',
   alerts: '/settings/alerts',
   team: '/settings/team',
@@ -28,25 +29,15 @@ describeWith('chromium', 'Every page', () => {
   const owner = perSuite(() => world.newUser('owner', Role.OWNER));
   const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    const key = await world.key(Environment.LIVE);
-    const send = async (path: string, body: object) => {
-      const response = await fetch(world.standalone.liveUrl + path, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      expect(response.status).toBe(201);
-      const { data } = (await response.json()) as { data: { id: string } };
-      return { id: data.id, request: response.headers.get('X-Request-ID') ?? '' };
-    };
-    const webhook = await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
-    const resource = await send('/v1/resources', { name: 'First', metadata: { team: 'blue' } });
+    const call = await world.apiCaller();
+    const webhook = await call('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
+    const resource = await call('POST', '/v1/resources', { name: 'First', metadata: { team: 'blue' } });
     await receiver.waitFor(() => true, 'the delivery');
     page = await world.open(owner);
     await page.goto(`/w/${world.workspaceId}/live/deliveries`);
     const link = page.getByRole('link', { name: 'resource.created' });
     const delivery = (await link.getAttribute('href'))?.split('/').at(-1) ?? '';
-    created = { webhook: webhook.id, resource: resource.id, request: resource.request, delivery };
+    created = { webhook: webhook.id, resource: resource.id, request: resource.requestId, delivery };
   });
 
   const open = async (path: string) => {

@@ -5,7 +5,7 @@ import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { createClient } from '@rms/rpc';
-import { localServices, type Receiver, startReceiver } from '@rms/testkit';
+import { apiCaller, localServices, type Receiver, startReceiver } from '@rms/testkit';
 import { reportHistory } from './fill-history.ts';
 
 export interface Filled {
@@ -45,21 +45,11 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   const keys = createClient(KeysService, options(addresses.auth));
   const invitations = createClient(InvitationsService, options(addresses.auth));
   const tenant = { workspaceId, environment: Environment.LIVE };
-  const send = async (method: string, path: string, body?: object, query = '') => {
-    const response = await fetch(`${liveUrl}/v1/${path}${query}`, {
-      method,
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'User-Agent': 'acme-backend/4.2' },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const request = response.headers.get('X-Request-ID') ?? '';
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    const { data } = (response.status === 204 ? { data: {} } : await response.json()) as { data: { id: string } };
-    return { id: data.id, request };
-  };
+  const call = apiCaller(`${liveUrl}/v1/`, key, { 'User-Agent': 'acme-backend/4.2' });
 
   const receivers = await endpoints();
   const subscribe = (receiver: Receiver, path: string, events: readonly string[]) =>
-    send('POST', 'webhooks', { url: receiver.url.replace('/hook', path), events });
+    call('POST', 'webhooks', { url: receiver.url.replace('/hook', path), events });
   const orders = await subscribe(receivers.good, '/orders/events', ['*']);
   const failing = await subscribe(receivers.failing, '/billing/hooks', ['resource.created', 'resource.updated']);
   const retried = await subscribe(receivers.slow, '/search/index', ['resource.created']);
@@ -70,12 +60,12 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
   await webhooks.updateWebhook({ ...tenant, id: failing.id, retryPolicy: delays(1) });
   await webhooks.updateWebhook({ ...tenant, id: retried.id, retryPolicy: delays(5, 300, 1800, 7200, 43_200) });
 
-  const created: { id: string; request: string }[] = [];
+  const created: { id: string; requestId: string }[] = [];
   for (let i = 0; i < 90; i += 1) {
     const team = teams[i % teams.length] as string;
     const name = `${nouns[(i * 7) % nouns.length]} ${2_040 + i * 13}`;
     created.push(
-      await send('POST', 'resources', {
+      await call('POST', 'resources', {
         name,
         metadata: {
           team,
@@ -86,14 +76,14 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
       }),
     );
   }
-  const first = created[0] as { id: string; request: string };
+  const first = created[0] as { id: string; requestId: string };
   for (const [i, { id }] of created.entries()) {
-    if (i % 2 === 0) await send('PATCH', `resources/${id}`, { metadata: { reviewed_by: `clerk-${i % 7}` } });
-    if (i % 9 === 4) await send('PATCH', `resources/${id}`, { status: 'archived' });
-    if (i % 15 === 7) await send('DELETE', `resources/${id}`);
+    if (i % 2 === 0) await call('PATCH', `resources/${id}`, { metadata: { reviewed_by: `clerk-${i % 7}` } });
+    if (i % 9 === 4) await call('PATCH', `resources/${id}`, { status: 'archived' });
+    if (i % 15 === 7) await call('DELETE', `resources/${id}`);
   }
   await subscribe(receivers.gone, '/old/crm', ['resource.updated']);
-  await send('PATCH', `resources/${first.id}`, { name: 'Invoice 2040 (corrected)' });
+  await call('PATCH', `resources/${first.id}`, { name: 'Invoice 2040 (corrected)' });
 
   const makeKey = (name: string, more: object = {}) =>
     keys.createKey({ ...tenant, scope: Scope.WRITE, name, ...more }).then(({ key: created }) => created?.id ?? '');
@@ -114,7 +104,7 @@ export async function fill({ liveUrl, dataDir, workspaceId, key }: FillOptions):
     failing: failing.id,
     retried: retried.id,
     resource: first.id,
-    request: first.request,
+    request: first.requestId,
     key: rolled,
     async stop() {
       await Promise.all(Object.values(receivers).map((receiver) => receiver.close()));

@@ -11,24 +11,14 @@ describeWith('chromium', 'Health and events in a browser', () => {
   const receiver = perSuite(startReceiver);
 
   const goTo = (path: string, environment = 'live') => page.goto(`/w/${world.workspaceId}/${environment}${path}`);
-  const send = async (base: string, key: string, path: string, body: object) => {
-    const response = await fetch(base + path, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    expect(response.status).toBe(201);
-    return ((await response.json()) as { data: { id: string } }).data.id;
-  };
 
   test(
     'the circuit of a failing endpoint opens, and the page shows this until the endpoint recovers',
     async () => {
-      const key = await world.key(Environment.LIVE);
-      const { liveUrl } = world.standalone;
+      const call = await world.apiCaller();
       receiver.respondWith(503);
-      const id = await send(liveUrl, key, '/v1/webhooks', { url: receiver.url, events: ['*'] });
-      for (let i = 0; i < 12; i += 1) await send(liveUrl, key, '/v1/resources', { name: `r${i}` });
+      const { id } = await call('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
+      for (let i = 0; i < 12; i += 1) await call('POST', '/v1/resources', { name: `r${i}` });
       await goTo('/webhooks');
       await page.getByText('Circuit open').waitFor({ timeout: seenMs });
       await page.getByText(/^0\.0 % .*· p95/).waitFor({ timeout: seenMs });
@@ -43,7 +33,7 @@ describeWith('chromium', 'Health and events in a browser', () => {
       await keepPicture(page, 'webhook-circuit-open');
 
       receiver.respondWith(200);
-      await send(liveUrl, key, '/v1/resources', { name: 'another' });
+      await call('POST', '/v1/resources', { name: 'another' });
       // The circuit closes automatically once an attempt succeeds.
       await health.getByText(/^The circuit is closed/).waitFor({ timeout: seenMs });
       expect(await health.getByText(/No delivery has succeeded since/).count()).toBe(0);
@@ -52,19 +42,10 @@ describeWith('chromium', 'Health and events in a browser', () => {
   );
 
   test('a resource page shows events and payloads without any webhook, paginated, even after deletion', async () => {
-    const key = await world.key(Environment.SANDBOX);
-    const { sandboxUrl } = world.standalone;
-    const id = await send(sandboxUrl, key, '/v1/resources', { name: 'first' });
-    const change = async (method: string, body?: object) => {
-      const response = await fetch(`${sandboxUrl}/v1/resources/${id}`, {
-        method,
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      });
-      expect(response.ok).toBe(true);
-    };
-    for (let i = 1; i <= 20; i += 1) await change('PATCH', { name: `name ${i}` });
-    await change('DELETE');
+    const call = await world.apiCaller(Environment.SANDBOX);
+    const { id } = await call('POST', '/v1/resources', { name: 'first' });
+    for (let i = 1; i <= 20; i += 1) await call('PATCH', `/v1/resources/${id}`, { name: `name ${i}` });
+    await call('DELETE', `/v1/resources/${id}`);
     await goTo(`/resources/${id}`, 'sandbox');
     const events = page.getByRole('table', { name: 'Events of this resource' });
     const deleted = events.getByRole('row').filter({ hasText: 'resource.deleted' });

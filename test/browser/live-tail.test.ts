@@ -1,27 +1,19 @@
 import { describeWith, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import type { Page } from 'playwright-core';
-import { Environment, Role, suiteWorld, violations } from './support.ts';
+import { Role, suiteWorld, violations } from './support.ts';
 
 describeWith('chromium', 'The live tail in a browser', () => {
-  let key: string;
+  let call: Awaited<ReturnType<typeof world.apiCaller>>;
   const world = suiteWorld({}, { translated: true });
   const owner = perSuite(() => world.newUser('owner', Role.OWNER));
   const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    key = await world.key(Environment.LIVE);
-    await send('/v1/webhooks', { url: receiver.url, events: ['*'] });
+    call = await world.apiCaller();
+    await call('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });
   });
 
   /** Returns the request ID. */
-  const send = async (path: string, body: object) => {
-    const response = await fetch(world.standalone.liveUrl + path, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    expect(response.status).toBe(201);
-    return response.headers.get('X-Request-ID') ?? '';
-  };
+  const create = async (name: string) => (await call('POST', '/v1/resources', { name })).requestId;
   const watch = async (page: Page, filter = '') => {
     await page.goto(`/w/${world.workspaceId}/live/deliveries?live=1${filter}`);
     await page.getByText('New deliveries appear immediately').waitFor();
@@ -37,11 +29,11 @@ describeWith('chromium', 'The live tail in a browser', () => {
     await watch(all);
     await watch(failed, '&status=retrying');
     receiver.respondWith(500);
-    await send('/v1/resources', { name: 'first' });
+    await create('first');
     await rowsOf(all).getByText('Retrying').waitFor();
     await rowsOf(failed).getByText('Retrying').waitFor();
     receiver.respondWith(200);
-    await send('/v1/resources', { name: 'second' });
+    await create('second');
     await rowsOf(all).getByText('Delivered').waitFor();
     // Only the failed delivery matches the filter.
     expect(await rowsOf(failed).count()).toBe(2);
@@ -62,13 +54,13 @@ describeWith('chromium', 'The live tail in a browser', () => {
       })()`);
     await turn('hidden');
     await page.getByText('Polling every 2 s').waitFor();
-    await send('/v1/resources', { name: 'meanwhile' });
+    await create('meanwhile');
     await turn('visible');
     await page.getByText('New deliveries appear immediately').waitFor();
     await rowsOf(page).nth(before).waitFor();
     expect(await rowsOf(page).count()).toBe(before + 1);
     // Events that occur later also arrive.
-    await send('/v1/resources', { name: 'after' });
+    await create('after');
     await rowsOf(page)
       .nth(before + 1)
       .waitFor();
@@ -93,7 +85,7 @@ describeWith('chromium', 'The live tail in a browser', () => {
     const pollsAgain = () => waitUntil(async () => (await pollsInMinute()) > 0, { what: 'a poll of the delivery' });
     const badge = (text: string) => page.locator('.badge', { hasText: new RegExp(`^${text}$`) }).first();
     receiver.respondWith(500);
-    await watch(page, `&request=${await send('/v1/resources', { name: 'failing' })}`);
+    await watch(page, `&request=${await create('failing')}`);
     await rowsOf(page).getByRole('link').click();
     await badge('Retrying').waitFor();
     await pollsAgain();

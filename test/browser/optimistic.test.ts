@@ -1,6 +1,6 @@
 import { describeWith, perSuite } from '@rms/testkit';
 import type { Page, Route } from 'playwright-core';
-import { Environment, Role, suiteWorld } from './support.ts';
+import { Role, suiteWorld } from './support.ts';
 
 describeWith('chromium', 'Optimistic updates', () => {
   let page: Page;
@@ -8,18 +8,11 @@ describeWith('chromium', 'Optimistic updates', () => {
   const world = suiteWorld({}, { translated: true });
   const owner = perSuite(() => world.newUser('owner', Role.OWNER));
   beforeAll(async () => {
-    const key = await world.key(Environment.LIVE);
-    const send = async (path: string, body: object) => {
-      const response = await fetch(world.standalone.liveUrl + path, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      return ((await response.json()) as { data: { id: string } }).data.id;
-    };
+    const call = await world.apiCaller();
+    const create = async (path: string, body: object) => (await call('POST', path, body)).id;
     created = {
-      webhook: await send('/v1/webhooks', { url: 'http://127.0.0.1:47999/none', events: ['resource.deleted'] }),
-      resource: await send('/v1/resources', { name: 'First' }),
+      webhook: await create('/v1/webhooks', { url: 'http://127.0.0.1:47999/none', events: ['resource.deleted'] }),
+      resource: await create('/v1/resources', { name: 'First' }),
     };
     page = await world.open(owner);
   });

@@ -21,6 +21,7 @@ const pictures: readonly (readonly [name: string, path: string, theme: Theme, he
   ['delivery', '/deliveries/{delivery}', 'light', 1_050],
   ['keys', '/settings/keys', 'light', 560],
   ['alerts', '/settings/alerts', 'light', 770],
+  ['requests', '/requests', 'light', 900],
   ['request', '/requests?id={request}', 'light', 800],
 ];
 

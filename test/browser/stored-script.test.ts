@@ -183,6 +183,7 @@ describeWith('chromium', 'User-provided content', () => {
       at(`/deliveries?request=${given}&resource=${given}&webhook=${given}&type=${given}&cursor=${given}`),
       at(`/resources?name=${given}&cursor=${given}`),
       at(`/requests?id=${given}`),
+      at(`/requests?status=${given}&route=${given}&error=${given}&key=${given}&user=${given}&ip=${given}`),
       at(`/settings/audit?target=${given}&action=${given}`),
     ]) {
       await open(path);

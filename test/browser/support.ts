@@ -7,7 +7,15 @@ import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient } from '@rms/rpc';
-import { chromiumPath, localServices, perSuite, type Standalone, startStandalone, waitUntil } from '@rms/testkit';
+import {
+  apiCaller,
+  chromiumPath,
+  localServices,
+  perSuite,
+  type Standalone,
+  startStandalone,
+  waitUntil,
+} from '@rms/testkit';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 
 /** The whole service, with browsers on its dashboard. */
@@ -23,6 +31,8 @@ export interface World {
   newUser(name: string, role: Role): Promise<TestUser>;
   /** Creates an API key with the scope admin. */
   key(environment: Environment): Promise<string>;
+  /** Returns a function that calls the REST API with a new key, see apiCaller of the test kit. */
+  apiCaller(environment?: Environment): Promise<ReturnType<typeof apiCaller>>;
   /** Opens a page in a new browser context, signed in if a user is given. */
   open(newUser?: TestUser, width?: number): Promise<Page>;
   /** Problems in pages: script errors, violations of the content security policy, requests that leave the dashboard. */
@@ -96,6 +106,10 @@ export async function openWorld(
   const browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: flags });
   const origin = standalone.dashboardUrl.replace('127.0.0.1', host);
   const consoleErrors: string[] = [];
+  const key = async (environment: Environment) => {
+    const admin = { scope: Scope.ADMIN, name: 'checkout service' };
+    return (await keys.createKey({ workspaceId, environment, ...admin })).keyValue;
+  };
   return {
     standalone,
     origin,
@@ -106,14 +120,10 @@ export async function openWorld(
       const { password } = await users.createUser({ email, name, workspaceId, role });
       return { email, password };
     },
-    async key(environment) {
-      const { keyValue } = await keys.createKey({
-        workspaceId,
-        environment,
-        scope: Scope.ADMIN,
-        name: 'checkout service',
-      });
-      return keyValue;
+    key,
+    async apiCaller(environment = Environment.LIVE) {
+      const url = environment === Environment.LIVE ? standalone.liveUrl : standalone.sandboxUrl;
+      return apiCaller(url, await key(environment));
     },
     async open(newUser, width = 1280) {
       const context = await newContext(browser, origin, width);

@@ -12,6 +12,7 @@ const pages = [
   '/webhooks/new',
   '/webhooks/{webhook}',
   '/deliveries',
+  '/requests',
   '/requests?id={request}',
   '/settings/keys',
   '/settings/keys/{key}',

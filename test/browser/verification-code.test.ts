@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeWith, perSuite, startReceiver } from '@rms/testkit';
-import { copiedText, Environment, openWorld, Role } from './support.ts';
+import { copiedText, openWorld, Role } from './support.ts';
 
 const snippets = join(import.meta.dirname, '..', '..', 'packages', 'base', 'snippets');
 /** File of each language; packages/base/test/snippets/signature/snippets.test.ts runs them. */
@@ -26,15 +26,8 @@ describeWith('chromium', 'The verification code on the page', () => {
       const copied = await copiedText(world, page);
       expect(copied).toBe(readFileSync(join(snippets, file), 'utf8'));
     }
-    const response = await fetch(`${world.standalone.liveUrl}/v1/resources`, {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${await world.key(Environment.LIVE)}`,
-        'Content-Type': 'application/json',
-      },
-      body: JSON.stringify({ name: 'Grüße 李' }),
-    });
-    expect(response.status).toBe(201);
+    const call = await world.apiCaller();
+    await call('POST', '/v1/resources', { name: 'Grüße 李' });
     const { headers, body } = await receiver.waitFor(() => true, 'the delivery');
     const { verifySignature } = await import(join(snippets, files.Node));
     expect(verifySignature(headers, body, [secret])).toBe(true);

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PostgresServer, startPostgresAt, waitUntil } from '@rms/testkit';
+import { disposable, type PostgresServer, startPostgresAt, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 
 /** A PostgreSQL server that archives its write-ahead log, as in production. */
@@ -44,13 +44,9 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
   }
 
   async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = new pg.Client({ connectionString: server.url });
+    await using client = disposable(new pg.Client({ connectionString: server.url }));
     await client.connect();
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+    return await work(client);
   }
 
   return {

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeWith, type Network, startNetwork, suiteFolder, waitUntil } from '@rms/testkit';
+import { describeWith, type Network, seededRandom, startNetwork, suiteFolder, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 import { Agent } from 'undici';
 import { openSettings } from '../api/suites/all.ts';
 import type { NewKey } from '../api/support/api-types.ts';
 import { connectAll, type Rpc } from './rpc/rpc.ts';
-import { seededRandom } from './seeded.ts';
 import { type CalmTenant, startCalmTenant } from './tenants/calm-tenant.ts';
 import { clockOfInstance, type InstanceClock } from './tenants/clock-of-instance.ts';
 import { type HostileEndpoints, startHostileEndpoints } from './tenants/hostile-endpoints.ts';

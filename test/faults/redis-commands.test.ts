@@ -1,30 +1,17 @@
 import { generateApiKey } from '@rms/base/api-key';
-import { describeWith, type Network, type RedisServer, startNetwork, startRedis, waitUntil } from '@rms/testkit';
+import { callApi, describeWith, perSuite, startNetwork, startRedis, waitUntil } from '@rms/testkit';
 import type { NewKey } from '../api/support/api-types.ts';
 import { queryRedis } from './query-redis.ts';
 
 const requests = 200;
 
 describeWith(['kafka', 'redis-server'], 'Redis round trips per request', () => {
-  let redis: RedisServer;
-  let network: Network;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    network = await startNetwork({ env: { AUTH_FAILURE_LIMIT: '1000000' }, redisUrl: redis.url });
-  });
-  afterAll(async () => {
-    await network?.stop();
-    await redis?.stop();
-  });
+  const redis = perSuite(startRedis);
+  const network = perSuite(() => startNetwork({ env: { AUTH_FAILURE_LIMIT: '1000000' }, redisUrl: redis.url }));
 
   const newKey = () =>
     network.rms<NewKey>(...['keys', 'create', '--environment', 'live', '--scope', 'read', '--name', 'used']);
-  const get = async (key: string) => {
-    const response = await fetch(`${network.liveUrl}/v1/resources`, { headers: { authorization: `Bearer ${key}` } });
-    await response.arrayBuffer();
-    return response.status;
-  };
+  const get = async (key: string) => (await callApi('GET', `${network.liveUrl}/v1/resources`, key)).status;
   /** Returns the number of scripts that Redis has run so far. Each script is a round trip. */
   const scriptsRun = async () => {
     const stats = await queryRedis(redis.url, 'INFO commandstats');

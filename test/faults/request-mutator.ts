@@ -1,3 +1,4 @@
+import { seededRandom } from '@rms/testkit';
 /** A request as bytes. */
 export interface HostileRequest {
   readonly bytes: Buffer;
@@ -6,8 +7,6 @@ export interface HostileRequest {
   /** Whether its response has no body. */
   readonly noBody: boolean;
 }
-
-type Random = () => number;
 
 const names = [
   'name',
@@ -111,7 +110,7 @@ const pathsOfApi = [
  * requests.
  */
 export function createMutator(seed: number, key: string): () => HostileRequest {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const below = (most: number) => Math.floor(random() * most);
   const chance = (share: number) => random() < share;
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
@@ -194,16 +193,5 @@ export function createMutator(seed: number, key: string): () => HostileRequest {
       () => Buffer.from(times(400, () => below(256))),
     ])();
     return { bytes: wire, whole: false, noBody: true };
-  };
-}
-
-/** Mulberry32: a small seeded generator, random enough for picking mutations. */
-function randomOf(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -1,7 +1,7 @@
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createClient, type RpcClient } from '@rms/rpc';
-import { describeWith, type Network, type RedisServer, startNetwork, startRedis, waitUntil } from '@rms/testkit';
+import { describeWith, type Network, perSuite, startNetwork, startRedis, waitUntil } from '@rms/testkit';
 import type { NewKey } from '../api/support/api-types.ts';
 import { type Line, startLine } from './line.ts';
 import { type Load, startLoad } from './load.ts';
@@ -26,7 +26,6 @@ interface Fault {
 }
 
 describeWith(['kafka', 'redis-server'], 'A change of a key at three gateways under load', () => {
-  let redis: RedisServer;
   let ofAuth: Line;
   let ofGateways: Line;
   let network: Network;
@@ -34,8 +33,13 @@ describeWith(['kafka', 'redis-server'], 'A change of a key at three gateways und
   let urls: string[];
   let workspaceId: string;
 
+  afterAll(async () => {
+    keys?.close();
+    await network?.stop();
+    await Promise.all([ofAuth?.close(), ofGateways?.close()]);
+  });
+  const redis = perSuite(startRedis);
   beforeAll(async () => {
-    redis = await startRedis();
     const env = { RATE_LIMIT_REQUESTS: '1000000', MONTHLY_QUOTA: '0' };
     ofAuth = await startLine(redis.url);
     ofGateways = await startLine(redis.url);
@@ -44,12 +48,6 @@ describeWith(['kafka', 'redis-server'], 'A change of a key at three gateways und
     urls = network.gateways.map(({ liveUrl }) => liveUrl);
     ({ id: workspaceId } = await network.rms<{ id: string }>('workspaces', 'create', '--name', 'Faults'));
     keys = createClient(KeysService, { target: network.env.AUTH_ADDRESS ?? '', timeoutMs: 60_000 });
-  });
-  afterAll(async () => {
-    keys?.close();
-    await network?.stop();
-    await Promise.all([ofAuth?.close(), ofGateways?.close()]);
-    await redis?.stop();
   });
 
   const newKey = (...options: string[]) =>

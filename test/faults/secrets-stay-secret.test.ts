@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  callApi,
   describeWith,
   freePort,
   type Network,
@@ -99,14 +100,9 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
     return value;
   };
   const post = async <T>(path: string, key: string, body: object, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${network.liveUrl}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) errors.push(text);
-    return { status: response.status, body: JSON.parse(text) as T };
+    const response = await callApi<T>('POST', network.liveUrl + path, key, body, headers);
+    if (response.status >= 400) errors.push(JSON.stringify(response.body));
+    return response;
   };
   const subscribe = async (key: string, path: string, headers: Record<string, string> = {}) => {
     const request = { url: `${receiver.url}${path}`, events: ['*'] };

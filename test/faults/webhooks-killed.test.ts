@@ -1,9 +1,8 @@
-import { describeWith, type Program, perSuite, startNetwork, startReceiver } from '@rms/testkit';
+import { describeWith, type Program, perSuite, seededRandom, startNetwork, startReceiver } from '@rms/testkit';
 import pg from 'pg';
 import { openSettings } from '../api/suites/all.ts';
 import { gateOf } from './gate.ts';
 import { holdTable } from './held-table.ts';
-import { seededRandom } from './seeded.ts';
 import { inFlightLimit, watchWorkspace, whole } from './watched.ts';
 import { startWriteRun } from './write-run.ts';
 
@@ -13,7 +12,7 @@ const writes = 150;
 const ofOneInstance = Math.ceil(inFlightLimit / 3);
 
 describeWith(['redis', 'kafka'], 'Invariant 1: instances of webhooks killed repeatedly', () => {
-  const random = seededRandom();
+  const random = seededRandom(Number(process.env.FAULT_SEED ?? 1));
 
   const network = perSuite(() => startNetwork({ env: openSettings }));
   const second = perSuite(async () => (await network.moreWebhooks()).program);

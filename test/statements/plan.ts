@@ -1,5 +1,6 @@
 import type { IdPrefix } from '@rms/base/ids';
 import type { Pool } from '@rms/postgres/db';
+import { disposable } from '@rms/testkit';
 import type { RecordedStatement } from './recorded-statement.ts';
 import { bigWorkspace, seededId } from './seed.ts';
 
@@ -51,33 +52,28 @@ interface Node {
  * If it fails, for example because a unique key exists, only plans it.
  */
 export async function planOf(pool: Pool, { text, options, values }: RecordedStatement): Promise<Plan> {
-  const client = await pool.connect();
-  try {
-    for (const analyze of [true, false]) {
-      await client.query('begin');
-      // A backslash escapes the next character.
-      for (const [, name, value = ''] of options.matchAll(/-c (\w+)=((?:\\.|\S)+)/g)) {
-        if (name !== 'role')
-          await client.query('select set_config($1, $2, true)', [name, value.replace(/\\(.)/g, '$1')]);
-      }
-      try {
-        const { rows } = await client.query({
-          text: `explain (format json, analyze ${analyze}${analyze ? ', timing off' : ''}) ${text}`,
-          values: ofBigWorkspace(values) as unknown[],
-        });
-        return judge(rows[0]['QUERY PLAN'][0].Plan, analyze);
-      } catch (error) {
-        if ((error as { code?: string }).code === queryCanceled)
-          return { problems: ['exceeds the time limit of statements'], rowsRead: 0, steps: [], ran: false };
-        if (!analyze) throw error;
-      } finally {
-        await client.query('rollback');
-      }
+  await using client = disposable(await pool.connect(), 'release');
+  for (const analyze of [true, false]) {
+    await client.query('begin');
+    // A backslash escapes the next character.
+    for (const [, name, value = ''] of options.matchAll(/-c (\w+)=((?:\\.|\S)+)/g)) {
+      if (name !== 'role') await client.query('select set_config($1, $2, true)', [name, value.replace(/\\(.)/g, '$1')]);
     }
-    throw new Error('unreachable');
-  } finally {
-    client.release();
+    try {
+      const { rows } = await client.query({
+        text: `explain (format json, analyze ${analyze}${analyze ? ', timing off' : ''}) ${text}`,
+        values: ofBigWorkspace(values) as unknown[],
+      });
+      return judge(rows[0]['QUERY PLAN'][0].Plan, analyze);
+    } catch (error) {
+      if ((error as { code?: string }).code === queryCanceled)
+        return { problems: ['exceeds the time limit of statements'], rowsRead: 0, steps: [], ran: false };
+      if (!analyze) throw error;
+    } finally {
+      await client.query('rollback');
+    }
   }
+  throw new Error('unreachable');
 }
 
 /** Replaces every ID in the values with a seeded row's ID. Equal IDs stay equal, different IDs stay different. */

@@ -1,13 +1,11 @@
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { perTest, startReceiver, waitUntil } from '@rms/testkit';
 import { InvalidRequestError, Rms } from '../src/index.ts';
 
-let receiver: Receiver;
 let rms: Rms;
-beforeEach(async () => {
-  receiver = await startReceiver({ path: '' });
+const receiver = perTest(() => startReceiver({ path: '' }));
+beforeEach(() => {
   rms = new Rms({ url: `${receiver.url}/prefix`, apiKey: 'sk_test_secret' });
 });
-afterEach(() => receiver.close());
 
 /** Responds with pages by their cursor, each with the cursor of the next one. The links have another host. */
 function servePages(pages: Readonly<Record<string, readonly [items: readonly string[], next: string | null]>>): void {

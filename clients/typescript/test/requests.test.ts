@@ -1,7 +1,7 @@
 import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
-import { type Receiver, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perTest, startReceiver, waitUntil } from '@rms/testkit';
 import {
   ApiError,
   AuthenticationError,
@@ -18,11 +18,7 @@ import {
 } from '../src/index.ts';
 
 const apiKey = 'sk_test_secret';
-let receiver: Receiver;
-beforeEach(async () => {
-  receiver = await startReceiver({ path: '' });
-});
-afterEach(() => receiver.close());
+const receiver = perTest(() => startReceiver({ path: '' }));
 
 const client = (more: Partial<RmsOptions> = {}) => new Rms({ url: receiver.url, apiKey, ...more });
 const json = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
@@ -129,14 +125,10 @@ describe('a request', () => {
   });
 
   test('does not follow redirects, which would send the key elsewhere', async () => {
-    const other = await startReceiver();
-    try {
-      receiver.respondWith((_, response) => void response.writeHead(307, { location: other.url }).end());
-      await expect(client().resources.get('res_1')).rejects.toMatchObject({ status: 307, code: undefined });
-      expect(other.requests).toEqual([]);
-    } finally {
-      await other.close();
-    }
+    await using other = disposable(await startReceiver());
+    receiver.respondWith((_, response) => void response.writeHead(307, { location: other.url }).end());
+    await expect(client().resources.get('res_1')).rejects.toMatchObject({ status: 307, code: undefined });
+    expect(other.requests).toEqual([]);
   });
 });
 

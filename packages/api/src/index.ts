@@ -26,7 +26,7 @@ export type { DeliveryMetrics, RequestMetrics } from './metrics/schema.ts';
 export { replayEndpoints } from './replay/endpoints.ts';
 export type { Replay, ReplayEstimate } from './replay/schema.ts';
 export { requestEndpoints } from './request/endpoints.ts';
-export type { Timeline } from './request/schema.ts';
+export type { Request, Timeline } from './request/schema.ts';
 export { resourceEndpoints } from './resource/endpoints.ts';
 export type { FullResource, Resource } from './resource/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';

@@ -1,3 +1,6 @@
+/** Time within which the broker must acknowledge a batch. */
+export const publishTimeoutMs = 30_000;
+
 /** A topic record. Header values are UTF-8 text. */
 export interface BusRecord {
   readonly key: string;

@@ -2,8 +2,9 @@ import { abortableDelay } from '@rms/async';
 import type { Logger } from '@rms/runtime/logging';
 import { type BatchRange, type ConsumedRecord, RewoundError, type Subscription } from './event-bus.ts';
 
-const firstRetryMs = 50;
-const maxRetryMs = 1_000;
+/** Delay of the first retry of a failed call; doubles up to {@link maxRetryMs}. */
+export const firstRetryMs = 50;
+export const maxRetryMs = 1_000;
 
 /**
  * Calls the handler with `records` until it succeeds. Rejects after the signal has aborted.

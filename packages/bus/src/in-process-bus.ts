@@ -1,7 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { untilAborted, withDeadline } from '@rms/async';
 import type { Logger } from '@rms/runtime/logging';
-import type { ConsumedRecord, EventBus, PublishBatch, Subscription } from './event-bus.ts';
+import {
+  type ConsumedRecord,
+  type EventBus,
+  type PublishBatch,
+  publishTimeoutMs,
+  type Subscription,
+} from './event-bus.ts';
 import { handleUntilDone } from './handle-until-done.ts';
 
 export interface InProcessBusOptions {
@@ -9,8 +15,6 @@ export interface InProcessBusOptions {
   /** Maximum time that publish() waits for a missing consumer. */
   readonly consumerWaitMs?: number;
 }
-
-const publishTimeoutMs = 30_000;
 
 /**
  * A consumer group of a topic. It is kept when its consumer leaves; batches published until then wait for the next

@@ -3,6 +3,7 @@ import { abortableDelay, untilAborted } from '@rms/async';
 import type { Logger } from '@rms/runtime/logging';
 import type { Admin, Consumer } from 'kafkajs';
 import type { BatchRange, ConsumedRecord, PositionStore } from './event-bus.ts';
+import { firstRetryMs, maxRetryMs } from './handle-until-done.ts';
 import { chooseStart, replacedStart, type Start } from './kafka-start.ts';
 
 /** A batch as kafkajs fetched it. */
@@ -71,8 +72,6 @@ interface Committed {
   readonly epoch: number | undefined;
 }
 
-const firstRetryMs = 50;
-const maxRetryMs = 1_000;
 /** Interval of checks whether the store has gone back while no record arrives. */
 const checkMs = 10_000;
 const markerPrefix = 'rms epoch ';

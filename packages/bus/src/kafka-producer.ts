@@ -1,11 +1,10 @@
 import { abortableDelay, untilAborted, withDeadline } from '@rms/async';
 import type { Producer } from 'kafkajs';
-import type { PublishBatch } from './event-bus.ts';
+import { type PublishBatch, publishTimeoutMs } from './event-bus.ts';
 import { isMissing, isRetryable, isTooLarge } from './kafka-errors.ts';
 import { ackAll, checkAcknowledged, toMessages } from './kafka-messages.ts';
 import { createSharedRequests, SharedRequestError, type SharedRequestParts } from './kafka-shared-requests.ts';
 
-const publishTimeoutMs = 30_000;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 

@@ -26,6 +26,8 @@ export interface KeyChange {
  * state that gateways rely on.
  */
 export const markersTrustMs = 6_000;
+/** How long a revocation marker is kept: longer than any gateway caches a principal. */
+export const markerTtlMs = 3_600_000;
 
 /** A workspace's usage of a monthly quota, as counted outside of Redis. */
 export interface QuotaUse extends Tenant {

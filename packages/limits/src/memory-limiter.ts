@@ -1,10 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { appliedLimits, failureRateOf, gcraStep, monthOf, type Rate, rateState, wholeSeconds } from './gcra.ts';
-import type { KeyChange, LimitCheck, LimitDecision, Limiter, LimiterOptions, LimitState } from './limiter.ts';
+import {
+  type KeyChange,
+  type LimitCheck,
+  type LimitDecision,
+  type Limiter,
+  type LimiterOptions,
+  type LimitState,
+  markerTtlMs,
+} from './limiter.ts';
 
 /** Keys per map. With `max` instead, LRUCache would allocate all entries at the start. */
 const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
-const markerTtlMs = 60 * 60 * 1000;
 
 /**
  * Creates a limiter in a process's memory, for npm start and outages of Redis. Memory is bounded: the least

@@ -1,12 +1,10 @@
 import { withTimeout } from '@rms/async';
 import { confirmedKey, type RedisServer, type RedisServers, runIdOf } from '@rms/redis';
 import type { Scripted } from './check-script.ts';
-import { type KeyChange, type Limiter, markersTrustMs, type SetMarkers } from './limiter.ts';
+import { type KeyChange, type Limiter, markersTrustMs, markerTtlMs, type SetMarkers } from './limiter.ts';
 
 /** Maximum time to set or confirm a marker on one server. */
 export const markerTimeoutMs = 2_000;
-/** Longer than any gateway caches a principal. */
-const markerTtlMs = 60 * 60 * 1000;
 
 /** Returns the Redis key of a revocation marker. */
 export function markerKey({ workspaceId, keyId }: Pick<KeyChange, 'workspaceId' | 'keyId'>): string {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { freePort, secondAddress, serveNames, testSlowNames, waitUntil } from '@rms/testkit';
+import { disposable, freePort, secondAddress, serveNames, testSlowNames, waitUntil } from '@rms/testkit';
 import { connectLater } from '../src/connect-later.ts';
 
 /** Starts a server that accepts every command. */
@@ -22,13 +22,12 @@ describe('a client connects to Redis', () => {
     return {
       port: (server.address() as AddressInfo).port,
       reach: async (host, port) => {
-        const redis = connectLater({ url: `redis://${host}:${port}` }, undefined, { timeoutMs: 60_000 });
-        try {
-          await redis.connect();
-          expect(await redis.ping()).toBe('OK');
-        } finally {
-          redis.disconnect();
-        }
+        await using redis = disposable(
+          connectLater({ url: `redis://${host}:${port}` }, undefined, { timeoutMs: 60_000 }),
+          'disconnect',
+        );
+        await redis.connect();
+        expect(await redis.ping()).toBe('OK');
       },
       stop: () => server.close(),
     };

@@ -1,9 +1,5 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import {
-  type ChannelOptions,
-  makeGenericClientConstructor,
-  type ServiceDefinition,
-} from '@grpc/grpc-js';
+import { type ChannelOptions, makeGenericClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
 import { currentCall } from '@rms/async';
 import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/async/tracing';
 import { RmsError } from '@rms/base/errors';

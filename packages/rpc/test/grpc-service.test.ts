@@ -2,7 +2,7 @@ import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, type GrpcService, type GrpcServiceOptions, rpcService } from '@rms/rpc';
 import { createLogger } from '@rms/runtime/logging';
-import { freePort, waitUntil } from '@rms/testkit';
+import { disposable, freePort, waitUntil } from '@rms/testkit';
 import { createUnitService } from './unit-service.ts';
 import { signaled } from './workspaces-server.ts';
 
@@ -41,12 +41,8 @@ function build(overrides: Partial<GrpcServiceOptions> = {}) {
 }
 
 const stateOf = async ({ address }: GrpcService) => {
-  const health = createClient(Health, { target: address, timeoutMs: 60_000 });
-  try {
-    return (await health.check({})).status;
-  } finally {
-    health.close();
-  }
+  await using health = disposable(createClient(Health, { target: address, timeoutMs: 60_000 }));
+  return (await health.check({})).status;
 };
 
 describe('createGrpcService', () => {

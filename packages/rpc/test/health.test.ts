@@ -1,21 +1,16 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { createClient, type RpcClient } from '@rms/rpc';
-import { startWorkspaces, targetOf, transports, type WorkspacesServer } from './workspaces-server.ts';
+import { createClient } from '@rms/rpc';
+import { perTest } from '@rms/testkit';
+import { startWorkspaces, targetOf, transports } from './workspaces-server.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = ServingStatus;
 const service = 'rms.auth.v1.WorkspacesService';
 
 describe.each(transports)('Health by %s', (transport) => {
-  let workspaces: WorkspacesServer;
-  let health: RpcClient<typeof Health>;
-  beforeEach(async () => {
-    workspaces = await startWorkspaces();
-    health = createClient(Health, { target: targetOf(workspaces.server, transport), timeoutMs: 60_000 });
-  });
-  afterEach(async () => {
-    health.close();
-    await workspaces.stop();
-  });
+  const workspaces = perTest(startWorkspaces);
+  const health = perTest(() =>
+    createClient(Health, { target: targetOf(workspaces.server, transport), timeoutMs: 60_000 }),
+  );
 
   test("a server starts as not serving, and reports its state and each service's state", async () => {
     expect(await health.check({})).toMatchObject({ status: NOT_SERVING });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testGlobals } from './test-globals.ts';
 
-/** Functions that end what a fixture has started; the first one that it has is called. */
-const endings = ['stop', 'close', 'drop', 'remove', 'uninstall'] as const;
+/** Functions that end what was started; the first one that it has is called. */
+const endings = ['stop', 'close', 'drop', 'remove', 'uninstall', 'end'] as const;
 
 interface Started<T> {
   readonly value: T;
@@ -42,6 +42,19 @@ export function perTest<T extends object>(
   beforeEach(fixture.begin);
   afterEach(fixture.finish);
   return fixture.proxy;
+}
+
+/**
+ * Returns `started` for a declaration with `await using`, which ends it with its function stop, close, drop, remove,
+ * uninstall or end when its block ends, also after an error.
+ * @param ending name of another function that ends it
+ */
+export function disposable<T extends object>(started: T, ending?: keyof T & string): T & AsyncDisposable {
+  return Object.assign(started, {
+    [Symbol.asyncDispose]: async () => {
+      await (ending ? (started[ending] as () => unknown)() : endOf(started));
+    },
+  });
 }
 
 /** Creates a folder of this user only, and removes it after the tests of the suite or file. Returns its path. */

@@ -9,7 +9,7 @@ export {
 export { type Certificates, type IssueOptions, makeCertificates } from './certificates/certificates.ts';
 export { checkDeliveryTables, type Finding, type Invariant } from './delivery-tables.ts';
 export { chromiumPath, describeWith, type Need } from './describe-with.ts';
-export { perSuite, perTest, suiteFolder } from './fixture.ts';
+export { disposable, perSuite, perTest, suiteFolder } from './fixture.ts';
 export { freePort } from './free-port.ts';
 export type { Behavior, ListenerName, ReadRecord, ReceiverRecord } from './hostile/behavior.ts';
 export { type FrozenReceiver, startFrozenReceiver } from './hostile/frozen-receiver.ts';
@@ -26,6 +26,7 @@ export { testOperatorMethods } from './operator-methods.ts';
 export { type OtlpCollector, startOtlpCollector } from './otlp/otlp-collector.ts';
 export type { ReceivedSpan } from './otlp/received-span.ts';
 export { type ReceivedRequest, type Receiver, startReceiver } from './receiver.ts';
+export { seededRandom } from './seeded-random.ts';
 export { type ConnectProxy, startConnectProxy } from './servers/connect-proxy.ts';
 export { type FailoverPair, startFailoverPair } from './servers/failover-pair.ts';
 export { type Kafka, startKafka } from './servers/kafka/kafka.ts';
@@ -39,6 +40,7 @@ export { type RedisSentinels, startRedisSentinels } from './servers/redis-sentin
 export { mountSmallDisk, type SmallDisk } from './servers/small-disk.ts';
 export { startTcpSwitch, type TcpSwitch } from './servers/tcp-switch.ts';
 export { startTrap, type Trap } from './servers/trap.ts';
+export { type ApiResponse, apiCaller, callApi } from './shapes/call-api.ts';
 export { type Commands, type Outcome, startCommands } from './shapes/commands.ts';
 export { type Network, type NetworkGateway, type NetworkOptions, startNetwork } from './shapes/network.ts';
 export { programEnv } from './shapes/program-env.ts';

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { perSuite, perTest } from '../src/index.ts';
+import { disposable, perSuite, perTest } from '../src/index.ts';
 
 describe('fixtures', () => {
   const log: string[] = [];
@@ -25,6 +25,17 @@ describe('fixtures', () => {
     const ofTest = ['start own', 'start closed', 'close closed', 'stop own'];
     const ofSuite = ['start outer', 'start inner of outer', ...ofTest, ...ofTest, 'stop inner of outer', 'stop outer'];
     expect(log).toEqual(ofSuite);
+  });
+
+  test('of a block end with it, the last one first, also after an error', async () => {
+    log.length = 0;
+    const block = async () => {
+      await using _first = disposable(started('first'));
+      await using second = disposable({ ...started('second'), release: () => log.push('release second') }, 'release');
+      throw new Error(second.name);
+    };
+    await expect(block).rejects.toThrow('second');
+    expect(log).toEqual(['start first', 'start second', 'release second', 'stop first']);
   });
 
   describe('with a class', () => {

@@ -1,19 +1,11 @@
-import { createPool, type Pool } from '@rms/postgres/db';
-import { type PostgresServer, startPostgres, waitUntil } from '../src/index.ts';
+import { createPool } from '@rms/postgres/db';
+import { perSuite, startPostgres, waitUntil } from '../src/index.ts';
 
 const log = { warn() {} };
 
 describe('startPostgres', () => {
-  let postgres: PostgresServer;
-  let pool: Pool;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-    pool = createPool({ url: postgres.url, max: 2, applicationName: 'test', log });
-  });
-  afterAll(async () => {
-    await pool?.end();
-    await postgres?.stop();
-  });
+  const postgres = perSuite(startPostgres);
+  const pool = perSuite(() => createPool({ url: postgres.url, max: 2, applicationName: 'test', log }));
 
   test('committed data survive a kill and a restart, at the same address', async () => {
     await pool.query('create table kept as select 7 as number');

@@ -48,12 +48,15 @@ export interface AlertsConfig {
   readonly evaluateEveryMs: number;
   /** Interval between scans for expiring keys. */
   readonly sweepKeysEveryMs: number;
+  /** Interval at which workers read the notifications and messages that are due, while there are any. */
+  readonly pollMs: number;
   /** Delay of the first notification of a rule. Those that follow within it are in the same email. */
   readonly gatherMs: number;
 }
 
 const evaluateEveryMs = 10_000;
 const gatherMs = 60_000;
+const pollMs = 2_000;
 const sweepKeysEveryMs = 3_600_000;
 
 export function readAlertsConfig(settings: Settings): AlertsConfig {
@@ -78,6 +81,7 @@ export function readAlertsConfig(settings: Settings): AlertsConfig {
     pagerDutyUrl: settings.PAGERDUTY_EVENTS_URL,
     evaluateEveryMs,
     sweepKeysEveryMs,
+    pollMs,
     gatherMs,
   };
 }

@@ -4,6 +4,7 @@ import { openPool, type Pool } from '@rms/postgres/db';
 import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { createClient, createRpcSecurity, type RpcClient, type RpcSecurity } from '@rms/rpc';
 import { createLogger, type Logger } from '@rms/runtime/logging';
@@ -19,6 +20,7 @@ export interface Auth {
     RpcClient<typeof EmailRequestsService>,
     'leaseEmailRequests' | 'deleteEmailRequests' | 'close'
   >;
+  readonly requests: Pick<RpcClient<typeof RequestsService>, 'summarizeFailures' | 'close'>;
 }
 
 export interface AlertsContext {
@@ -55,6 +57,7 @@ export function createAlertsContext(settings: Settings, overrides: Partial<Alert
       workspaces: createClient(WorkspacesService, auth),
       members: createClient(MembersService, auth),
       emailRequests: createClient(EmailRequestsService, auth),
+      requests: createClient(RequestsService, auth),
     },
   };
 }

@@ -53,7 +53,8 @@ import { createQuotaKeeper } from './usage/quota-keeper.ts';
 /** Creates the alerts service: usage counts, alert rules, incidents and emails. */
 export function createAlerts(config: AlertsConfig, context: AlertsContext): GrpcService {
   const { pool, bus, limiter, auth, log } = context;
-  const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, gatherMs, noticeTopic, group } = config;
+  const { dashboardUrl, unsubscribeKeys, evaluateEveryMs, sweepKeysEveryMs, pollMs, gatherMs, noticeTopic, group } =
+    config;
   const watch = createDatabaseWatch(pool, {
     evaluations: dueTenants(evaluateEveryMs),
     notifications: 'select from alerts.notifications order by workspace_id, due_at',
@@ -69,13 +70,14 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
   const box = createSecretBox(encryptionKey, previousKeys);
   const deliver = chooseDelivery(config, log);
   const sender =
-    deliver && createEmailSender({ pool, queue: emails, time, box, deliver, sender: config.sender, metrics, log });
+    deliver &&
+    createEmailSender({ pool, queue: emails, time, pollMs, box, deliver, sender: config.sender, metrics, log });
   const egress = createEgress(config.egress, log);
   const { ca } = config.egress;
   const agent = createGuardedAgent({ egress, ...(ca ? { ca: withPublic(() => ca(log)) } : {}) });
   const transmitParts = { db: pool, box, agent, pagerDutyUrl: config.pagerDutyUrl, dashboardUrl };
   const channelSender = createSender({
-    ...{ name: 'channel-messages', table: 'alerts.channel_messages', noun: 'channel message', time, pool, log },
+    ...{ name: 'channel-messages', table: 'alerts.channel_messages', noun: 'channel message', time, pollMs, pool, log },
     queue: channelMessages,
     transmit: (message) => transmit(transmitParts, message),
     count: (outcome) => metrics.channelMessages.inc({ outcome }),
@@ -94,9 +96,11 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       time,
       workspaces,
       recipients,
+      requests: auth.requests,
       box,
       unsubscribeKeys,
       dashboardUrl,
+      pollMs,
       gatherMs,
       log,
       onEmails,
@@ -174,7 +178,8 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       await bus.stop();
       await agent.destroy();
       await limiter.stop();
-      for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests]) client.close();
+      for (const client of [auth.keys, auth.workspaces, auth.members, auth.emailRequests, auth.requests])
+        client.close();
       await pool.end();
     },
   });

@@ -1,4 +1,4 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
@@ -126,6 +126,44 @@ describe('Alerts', () => {
     });
     const [email] = await emailed(owner, 1);
     expect(readEmail(email?.raw ?? '').subject).toBe('API requests fail · Acme & Söhne (live)');
+  });
+
+  test('an email about requests has the most frequent status, route and key, and links to the requests', async () => {
+    const { auth } = service;
+    const { tenant, owner } = newOwner();
+    auth.failures = {
+      ...{ requests: 48, status: 404, withStatus: 40, method: 'GET', route: '/v1/resources/:id', withRoute: 30 },
+      ...{ keyId: 'key_1', keyName: 'ci-deploy', keyHint: 'sk_live_ab…wxyz', withKey: 48 },
+    };
+    const counts = requestCounts({ ...tenant, requests: 100, admitted: 100, clientErrors: 48 });
+    await service.report({ requests: [counts] });
+    const text = async (count: number) => {
+      const emails = await emailed(owner, count);
+      return readEmail(emails[count - 1]?.raw ?? '').text.replace(/\s+/g, ' ');
+    };
+    const failing = await text(1);
+    expect(failing).toContain(
+      '48% of 100 API requests failed within 5 minutes; most frequent: status 404 (40 of 48), ' +
+        'route GET /v1/resources/{id} (30), API key ci-deploy, sk_live_ab…wxyz (48).',
+    );
+    const [read] = auth.summarized.filter(({ workspaceId }) => workspaceId === tenant.workspaceId);
+    expect(read).toMatchObject({ environment: Environment.LIVE, rateLimited: false });
+    const [sinceMs, untilMs] = [read?.since, read?.until].map((time) => timestampMs(time as Timestamp));
+    expect(Number(untilMs) - Number(sinceMs)).toBe(6 * 60_000);
+    const period = new URLSearchParams({
+      since: new Date(Number(sinceMs)).toISOString(),
+      until: new Date(Number(untilMs)).toISOString(),
+    });
+    const page = `https://dashboard.example.com/w/${tenant.workspaceId}/live/requests`;
+    expect(failing).toContain(`${page}?status=404&${period}`);
+
+    auth.failures = {};
+    const rejected = requestCounts({ ...tenant, requests: 60, admitted: 0, clientErrors: 60, rateLimited: 60 });
+    await service.report({ requests: [rejected] });
+    const limited = await text(2);
+    expect(limited).toContain('60 API requests were rejected by the rate limit within 15 minutes.');
+    expect(limited).toContain(`${page}?status=429&since=`);
+    expect(auth.summarized.at(-1)).toMatchObject({ rateLimited: true });
   });
 
   const evaluated = (tenant: Tenant) => waitForEvaluation(service.database, tenant);

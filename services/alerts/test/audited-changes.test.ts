@@ -8,7 +8,7 @@ import { type AuditedCases, auditedChain, auditedSecrets, perSuite, testAuditedC
 import { makeResubscribeToken, makeUnsubscribeToken } from '../src/notify/unsubscribe-token.ts';
 import { makeConfirmationToken } from '../src/recipient/confirmation-token.ts';
 import { userIdOf } from './fake-auth.ts';
-import { newTenant, startAlerts, type Tenant } from './support.ts';
+import { startAlerts, type Tenant } from './support.ts';
 
 const services = [AlertsService, SecretsService, UsageService];
 const kind = AlertKind.QUOTA;
@@ -21,11 +21,7 @@ describe('Entries of the audit log of alerts', () => {
   const tokens = new Set<string>();
   const service = perSuite(startAlerts);
 
-  const newWorkspace = (): Tenant => {
-    const tenant = newTenant();
-    service.auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
-    return tenant;
-  };
+  const newWorkspace = () => service.newWorkspace(owner);
   const byOwner = (requestId: string) => ({
     context: { actor: `user:${userIdOf(owner)}`, actorName: owner, requestId },
   });

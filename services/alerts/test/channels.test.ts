@@ -10,7 +10,7 @@ import {
   startSmtpReceiver,
   waitUntil,
 } from '@rms/testkit';
-import { readEmail } from './read-email.ts';
+import { emailsTo, readEmail } from './read-email.ts';
 import { newTenant, startAlerts, type Tenant, type TestAlerts, waitForEvaluation } from './support.ts';
 
 const kind = AlertKind.WEBHOOK_DISABLED;
@@ -77,11 +77,7 @@ describe('Channels', () => {
     pagerDuty.requests.map(({ json }) => json as PagerDutyEvent).filter((event) => event.routing_key === key);
   const paged = (key: string, count: number) =>
     waitUntil(() => (pagesOf(key).length >= count ? pagesOf(key) : undefined), { what: `${count} pages` });
-  const subjectsTo = (address: string) =>
-    smtp
-      .emails()
-      .filter(({ to }) => to.includes(address))
-      .map(({ raw }) => readEmail(raw).subject);
+  const subjectsTo = (address: string) => emailsTo(smtp, address).map(({ subject }) => subject);
   const emailed = (address: string, count: number) =>
     waitUntil(() => (subjectsTo(address).length >= count ? subjectsTo(address) : undefined), {
       what: `${count} emails`,

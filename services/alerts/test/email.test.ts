@@ -11,7 +11,7 @@ import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { SecurityEmail_Change } from '@rms/proto/rms/auth/v1/email_requests_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createLogger } from '@rms/runtime/logging';
-import { type SmtpReceiver, shiftClock, startSmtpReceiver, waitUntil } from '@rms/testkit';
+import { disposable, type SmtpReceiver, shiftClock, startSmtpReceiver, waitUntil } from '@rms/testkit';
 import { queueEmails } from '../src/email/email-queries.ts';
 import { createSmtpDelivery, readSmtpUrl } from '../src/email/smtp.ts';
 import { emailContext } from '../src/sealed/contexts.ts';
@@ -50,12 +50,8 @@ test.each([
   ['a folder for emails', { emailFolder: join(tmpdir(), 'rms-emails') }, false],
   ['neither', {}, false],
 ])('with %s, the email status has_smtp is correct', async (_, options, hasSmtp) => {
-  const service = await startAlerts(options);
-  try {
-    expect((await service.alerts.getEmailStatus({})).hasSmtp).toBe(hasSmtp);
-  } finally {
-    await service.stop();
-  }
+  await using service = disposable(await startAlerts(options));
+  expect((await service.alerts.getEmailStatus({})).hasSmtp).toBe(hasSmtp);
 });
 
 describe('Email over SMTP', () => {

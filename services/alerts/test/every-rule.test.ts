@@ -3,7 +3,7 @@ import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
-import { readEmail } from './read-email.ts';
+import { emailsTo } from './read-email.ts';
 import { deliveryCounts, requestCounts, startAlerts, type Tenant, waitForEvaluation } from './support.ts';
 
 const minuteMs = 60_000;
@@ -21,10 +21,7 @@ describe('Every kind of rule', () => {
   const requests = (counts: object) => service.report({ requests: [{ ...requestCounts(counts), time: time() }] });
   const deliveries = (counts: object) => service.report({ deliveries: [{ ...deliveryCounts(counts), time: time() }] });
   const subjectsTo = (address: string) =>
-    smtp
-      .emails()
-      .filter(({ to }) => to.includes(address))
-      .map(({ raw }) => readEmail(raw).subject.replace(' · Acme (live)', ''));
+    emailsTo(smtp, address).map(({ subject }) => subject.replace(' · Acme (live)', ''));
   const emailed = (address: string, subjects: readonly string[]) =>
     waitUntil(() => subjectsTo(address).length >= subjects.length, { what: subjects.join(', ') }).then(() =>
       expect(subjectsTo(address)).toEqual(subjects),

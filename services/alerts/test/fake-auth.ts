@@ -9,6 +9,10 @@ import {
 import { type Key, KeySchema } from '@rms/proto/rms/auth/v1/key_pb';
 import { type ListKeysRequestSchema, ListKeysResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type ListMembersRequestSchema, ListMembersResponseSchema } from '@rms/proto/rms/auth/v1/members_service_pb';
+import {
+  type SummarizeFailuresRequestSchema,
+  SummarizeFailuresResponseSchema,
+} from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import {
   type GetWorkspaceRequestSchema,
@@ -48,6 +52,19 @@ export class FakeAuth implements Auth {
   #reach(): void {
     if (this.unavailable) throw new RmsError('service_unavailable');
   }
+
+  /** Failed requests, and the periods that they were read of. */
+  failures: MessageInitShape<typeof SummarizeFailuresResponseSchema> = {};
+  readonly summarized: MessageInitShape<typeof SummarizeFailuresRequestSchema>[] = [];
+
+  readonly requests = {
+    summarizeFailures: async (request: MessageInitShape<typeof SummarizeFailuresRequestSchema>) => {
+      this.#reach();
+      this.summarized.push(request);
+      return create(SummarizeFailuresResponseSchema, this.failures);
+    },
+    close() {},
+  };
 
   readonly keys = {
     /** Pages of two keys. */

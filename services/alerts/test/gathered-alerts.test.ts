@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { perSuite, startSmtpReceiver, waitUntil } from '@rms/testkit';
-import { readEmail } from './read-email.ts';
+import { emailsTo } from './read-email.ts';
 import { deliveryCounts, startAlerts, type Tenant, waitForEvaluation } from './support.ts';
 
 const hourMs = 3_600_000;
@@ -27,11 +27,7 @@ describe('Incidents of a rule that open close together', () => {
     await pool.query('update alerts.notifications set due_at = now() where workspace_id = $1', [tenant.workspaceId]);
     await waitUntil(async () => (await pending(tenant))?.count === 0, { what: 'the emails to be queued' });
   };
-  const sentTo = (address: string) =>
-    smtp
-      .emails()
-      .filter(({ to }) => to.includes(address))
-      .map(({ raw }) => readEmail(raw));
+  const sentTo = (address: string) => emailsTo(smtp, address);
   const disable = async (tenant: Tenant, webhookIds: readonly string[]) => {
     for (const id of webhookIds) await service.notify(tenant, 'webhook.disabled', id, { atMs: nowMs });
     await waitForEvaluation(service.database, tenant);

@@ -8,7 +8,7 @@ import {
 } from '../src/recipient/confirmation-token.ts';
 import { emailContext } from '../src/sealed/contexts.ts';
 import { userIdOf } from './fake-auth.ts';
-import { newTenant, startAlerts, type Tenant } from './support.ts';
+import { startAlerts, type Tenant } from './support.ts';
 
 const kind = AlertKind.QUOTA;
 const owner = 'owner@example.com';
@@ -17,11 +17,7 @@ const outside = 'ops@partner.example';
 describe('Recipients of alert emails', () => {
   const service = perTest(startAlerts);
 
-  const newWorkspace = (): Tenant => {
-    const tenant = newTenant();
-    service.auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
-    return tenant;
-  };
+  const newWorkspace = () => service.newWorkspace(owner);
   const asUser = (email: string) => ({ context: { actor: `user:${userIdOf(email)}` } });
   const setRecipients = (tenant: Tenant, ...addresses: string[]) =>
     service.alerts.updateRule({ ...tenant, kind, recipients: { addresses } });

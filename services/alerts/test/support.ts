@@ -81,6 +81,7 @@ export async function startAlerts(options: StartOptions = {}) {
     pagerDutyUrl: 'http://127.0.0.1:47999/v2/enqueue',
     evaluateEveryMs: 100,
     sweepKeysEveryMs: 200,
+    pollMs: 50,
     gatherMs: 0,
     ...overrides,
   };
@@ -111,6 +112,12 @@ export async function startAlerts(options: StartOptions = {}) {
       const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
       auth.addWorkspace(tenant.workspaceId, name, owner);
       return { tenant, owner };
+    },
+    /** Creates a workspace whose owner has this address. */
+    newWorkspace(owner: string): Tenant {
+      const tenant = newTenant();
+      auth.addWorkspace(tenant.workspaceId, 'Acme', owner);
+      return tenant;
     },
     /** Simulates a restart of Redis. */
     loseMarkers() {

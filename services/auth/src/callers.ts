@@ -58,7 +58,14 @@ export const callers: Callers = {
       revokeInvitation,
     ),
   ],
-  alerts: [listWorkspaces, getWorkspace, listKeys, MembersService.method.listMembers, ...EmailRequestsService.methods],
+  alerts: [
+    listWorkspaces,
+    getWorkspace,
+    listKeys,
+    MembersService.method.listMembers,
+    RequestsService.method.summarizeFailures,
+    ...EmailRequestsService.methods,
+  ],
   dashboard: [
     ...SignInService.methods,
     requestPasswordReset,

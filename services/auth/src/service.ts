@@ -44,6 +44,7 @@ import { rollKey } from './rpc/roll-key.ts';
 import { searchRequests } from './rpc/search-requests.ts';
 import { setPlan } from './rpc/set-plan.ts';
 import { setWorkspacePlan } from './rpc/set-workspace-plan.ts';
+import { summarizeFailures } from './rpc/summarize-failures.ts';
 import { updateKey } from './rpc/update-key.ts';
 import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
@@ -72,9 +73,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     idempotency: createIdempotency({ pool, box, schema: 'auth', contextOf: ({ key }) => answerContext(key) }),
     pageTokenKeys,
     challengeKeys,
-    maxKeys,
-    maxMembers,
-    maxInvitations,
+    ...{ maxKeys, maxMembers, maxInvitations },
     log,
   };
   return createGrpcService({
@@ -104,6 +103,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         batchReportRequests: batchReportRequests(parts),
         listRequests: listRequests(parts),
         searchRequests: searchRequests(parts),
+        summarizeFailures: summarizeFailures(parts),
       }),
       rpcService(WorkspacesService, {
         createWorkspace: createWorkspace(parts),

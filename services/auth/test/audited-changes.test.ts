@@ -12,7 +12,7 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import { type AuditedCases, auditedChain, auditedSecrets, perSuite, testAuditedCases } from '@rms/testkit';
+import { type AuditedCases, auditedChain, auditedSecrets, disposable, perSuite, testAuditedCases } from '@rms/testkit';
 import { auditScene } from './audit-scene.ts';
 import { userCases } from './audited-user-cases.ts';
 import { workspaceCases } from './audited-workspace-cases.ts';
@@ -66,23 +66,19 @@ describe('Entries of the audit log of auth', () => {
   testAuditedCases(services, cases, () => accounts.db);
 
   test('of a first start name the new objects', async () => {
-    const other = await startAccounts();
-    try {
-      const { keyValues } = await other.workspaces.bootstrapWorkspace({ name: 'Mine' });
-      const { password } = await other.users.bootstrapUser({ email: 'owner@localhost' });
-      const { rows } = await other.db.query('select action, target_name, changes from audit.entries order by id');
-      expect(rows.map(({ action, target_name }) => [action, target_name])).toEqual([
-        ['workspace.created', 'Mine'],
-        ['key.created', 'first key'],
-        ['key.created', 'first key'],
-        ['user.created', 'owner@localhost'],
-        ['member.added', 'owner@localhost'],
-      ]);
-      for (const value of [...keyValues.map((key) => key.slice(12)), password]) {
-        expect(JSON.stringify(rows)).not.toContain(value);
-      }
-    } finally {
-      await other.stop();
+    await using other = disposable(await startAccounts());
+    const { keyValues } = await other.workspaces.bootstrapWorkspace({ name: 'Mine' });
+    const { password } = await other.users.bootstrapUser({ email: 'owner@localhost' });
+    const { rows } = await other.db.query('select action, target_name, changes from audit.entries order by id');
+    expect(rows.map(({ action, target_name }) => [action, target_name])).toEqual([
+      ['workspace.created', 'Mine'],
+      ['key.created', 'first key'],
+      ['key.created', 'first key'],
+      ['user.created', 'owner@localhost'],
+      ['member.added', 'owner@localhost'],
+    ]);
+    for (const value of [...keyValues.map((key) => key.slice(12)), password]) {
+      expect(JSON.stringify(rows)).not.toContain(value);
     }
   });
 

@@ -1,19 +1,11 @@
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
 import { createClient } from '@rms/rpc';
-import { type PostgresServer, startPostgres, waitUntil } from '@rms/testkit';
-import { startAuth, type TestAuth } from './support.ts';
+import { perSuite, startPostgres, waitUntil } from '@rms/testkit';
+import { startAuth } from './support.ts';
 
 describe('Health', () => {
-  let postgres: PostgresServer;
-  let auth: TestAuth;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-    auth = await startAuth({ databaseServer: postgres.url });
-  });
-  afterAll(async () => {
-    await auth?.stop();
-    await postgres?.stop();
-  });
+  const postgres = perSuite(startPostgres);
+  const auth = perSuite(() => startAuth({ databaseServer: postgres.url }));
 
   test('auth is serving only while PostgreSQL is available, rejects calls during an outage, and recovers by itself', async () => {
     const health = createClient(Health, { target: auth.address, timeoutMs: 60_000 });

@@ -39,7 +39,14 @@ import { createProvider } from './oidc/provider.ts';
 import type { StaticFiles } from './pages/static-files.ts';
 import { mountProbes, type Probes } from './probes.ts';
 import type { RequestReports } from './requests/request-reports.ts';
-import { bodyLimitKibOf, type Endpoint, type OpenCall, pathOf, type SignOutOfProvider } from './routes/endpoint.ts';
+import {
+  bodyLimitKibOf,
+  type Endpoint,
+  type OpenCall,
+  pathOf,
+  routeOf,
+  type SignOutOfProvider,
+} from './routes/endpoint.ts';
 import { endpoints } from './routes/endpoints.ts';
 import { mountOneClick } from './routes/unsubscribe.ts';
 import type { TailHub } from './tail/tail-hub.ts';
@@ -93,7 +100,7 @@ export function createApp(parts: AppParts): RequestListener {
       reports.report({
         response,
         method: endpoint.method.toUpperCase(),
-        route: pathOf(endpoint),
+        route: routeOf(endpoint),
         tenant: selected.tenant,
         context,
       });

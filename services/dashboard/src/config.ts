@@ -57,6 +57,8 @@ export interface DashboardConfig {
   readonly traceUrl: string | undefined;
   /** Which requests are recorded. Unless `none`, changes by users are reported to the request log. */
   readonly requestLog: Settings['REQUEST_LOG'];
+  /** Interval at which a live tail checks its viewer's session and sends a heartbeat. */
+  readonly tailCheckMs: number;
   readonly trustedProxies: CidrList;
   readonly maxConnections: number;
   /** Per client address, except trusted proxies. 0: no limit. */
@@ -97,6 +99,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     traceUrl: settings.TRACE_URL,
     oidc: readOidcConfig(settings),
     requestLog: settings.REQUEST_LOG,
+    tailCheckMs: 10_000,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     maxConnections: settings.MAX_CONNECTIONS,
     maxConnectionsPerAddress: settings.MAX_CONNECTIONS_PER_ADDRESS,

@@ -1,36 +1,33 @@
 import { RmsError } from '@rms/base/errors';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { timestampFromMs } from '@rms/rpc';
+import { disposable } from '@rms/testkit';
 import { auditCsv } from '../web/src/features/audit/audit-csv.ts';
 import { ownWorkspace, startDashboard } from './support.ts';
 
 test('the audit log is filtered by actor, time and environment, and read in pages of up to 1,000', async () => {
-  const dashboard = await startDashboard({}, { listAuditEntries: () => ({ entries: [] }) });
-  try {
-    const browser = await dashboard.signIn();
-    const path = `/api/workspaces/${ownWorkspace}/live/audit_log`;
-    const [since, until] = ['2026-01-02T03:04:00.000Z', '2026-01-03T03:04:00.000Z'];
-    const query = new URLSearchParams({
-      actor: 'user:usr_1',
-      environment: 'sandbox',
-      created_after: since,
-      created_before: until,
-      per_page: '1000',
-    });
-    expect((await browser.send('GET', `${path}?${query}`)).status).toBe(200);
-    expect(dashboard.recorded.find(({ method }) => method === 'listAuditEntries')?.request).toMatchObject({
-      workspaceId: ownWorkspace,
-      actor: 'user:usr_1',
-      environment: Environment.SANDBOX,
-      sinceTime: { seconds: BigInt(Date.parse(since) / 1_000) },
-      untilTime: { seconds: BigInt(Date.parse(until) / 1_000) },
-      pageSize: 1_000,
-    });
-    for (const wrong of ['environment=test', 'created_before=yesterday', 'per_page=1001']) {
-      expect([wrong, (await browser.send('GET', `${path}?${wrong}`)).status]).toEqual([wrong, 400]);
-    }
-  } finally {
-    await dashboard.stop();
+  await using dashboard = disposable(await startDashboard({}, { listAuditEntries: () => ({ entries: [] }) }));
+  const browser = await dashboard.signIn();
+  const path = `/api/workspaces/${ownWorkspace}/live/audit_log`;
+  const [since, until] = ['2026-01-02T03:04:00.000Z', '2026-01-03T03:04:00.000Z'];
+  const query = new URLSearchParams({
+    actor: 'user:usr_1',
+    environment: 'sandbox',
+    created_after: since,
+    created_before: until,
+    per_page: '1000',
+  });
+  expect((await browser.send('GET', `${path}?${query}`)).status).toBe(200);
+  expect(dashboard.recorded.find(({ method }) => method === 'listAuditEntries')?.request).toMatchObject({
+    workspaceId: ownWorkspace,
+    actor: 'user:usr_1',
+    environment: Environment.SANDBOX,
+    sinceTime: { seconds: BigInt(Date.parse(since) / 1_000) },
+    untilTime: { seconds: BigInt(Date.parse(until) / 1_000) },
+    pageSize: 1_000,
+  });
+  for (const wrong of ['environment=test', 'created_before=yesterday', 'per_page=1001']) {
+    expect([wrong, (await browser.send('GET', `${path}?${wrong}`)).status]).toEqual([wrong, 400]);
   }
 });
 
@@ -54,16 +51,14 @@ describe('Entries of the audit log', () => {
   ];
   const exists: Record<string, string[]> = { 1: ['wh_here', 'res_here'], 2: ['wh_sandbox'] };
   const read = async (further: Parameters<typeof startDashboard>[1], listed: unknown[] = entries) => {
-    const dashboard = await startDashboard({}, { listAuditEntries: () => ({ entries: listed }), ...further });
-    try {
-      const response = await (await dashboard.signIn()).send('GET', `/api/workspaces/${ownWorkspace}/live/audit_log`);
-      expect(response.status).toBe(200);
-      const { data } = (await response.json()) as { data: { target_id: string; target_exists: boolean }[] };
-      const linked = data.filter((one) => one.target_exists).map((one) => one.target_id);
-      return { data, linked, methods: dashboard.recorded.map(({ method }) => method) };
-    } finally {
-      await dashboard.stop();
-    }
+    await using dashboard = disposable(
+      await startDashboard({}, { listAuditEntries: () => ({ entries: listed }), ...further }),
+    );
+    const response = await (await dashboard.signIn()).send('GET', `/api/workspaces/${ownWorkspace}/live/audit_log`);
+    expect(response.status).toBe(200);
+    const { data } = (await response.json()) as { data: { target_id: string; target_exists: boolean }[] };
+    const linked = data.filter((one) => one.target_exists).map((one) => one.target_id);
+    return { data, linked, methods: dashboard.recorded.map(({ method }) => method) };
   };
   const services = {
     batchGetWebhookHealth: ({ environment, ids }: { environment: Environment; ids: string[] }) => ({

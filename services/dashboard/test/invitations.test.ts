@@ -1,12 +1,12 @@
-import { type Browser, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+import { perSuite } from '@rms/testkit';
+import { type Browser, ownWorkspace, startDashboard } from './support.ts';
 
 const path = `/api/workspaces/${ownWorkspace}/live/invitations`;
 const token = 'the-token-of-the-link';
 let hasSmtp: boolean;
-let dashboard: TestDashboard;
 let browser: Browser;
-beforeAll(async () => {
-  dashboard = await startDashboard(
+const dashboard = perSuite(() =>
+  startDashboard(
     {},
     {
       getEmailStatus: () => ({ hasSmtp }),
@@ -16,10 +16,11 @@ beforeAll(async () => {
       }),
       listInvitations: () => ({ invitations: [{ id: 'inv_1', email: 'a@example.com' }] }),
     },
-  );
+  ),
+);
+beforeAll(async () => {
   browser = await dashboard.signIn();
 });
-afterAll(() => dashboard?.stop());
 
 const invite = async () => {
   const response = await browser.send('POST', path, { body: { email: 'a@example.com', role: 'viewer' } });

@@ -2,22 +2,23 @@ import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { timestampFromMs } from '@rms/rpc';
+import { perSuite } from '@rms/testkit';
 import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
 
 const tenant = { workspaceId: ownWorkspace, environment: Environment.LIVE };
 const key = { ...tenant, id: newId('key'), permissions: [], allowedIps: [], uses: [], createTime: timestampFromMs(0) };
 
 describe('keys', () => {
-  let dashboard: TestDashboard;
   let send: Awaited<ReturnType<TestDashboard['signIn']>>['send'];
-  beforeAll(async () => {
-    dashboard = await startDashboard(
+  const dashboard = perSuite(() =>
+    startDashboard(
       {},
       { listKeys: () => ({ keys: [key], nextPageToken: key.id }), rollKey: () => ({ key, keyValue: 'sk_live_x' }) },
-    );
+    ),
+  );
+  beforeAll(async () => {
     send = (await dashboard.signIn()).send;
   });
-  afterAll(() => dashboard.stop());
 
   const path = `/api/workspaces/${ownWorkspace}/live/api_keys`;
 

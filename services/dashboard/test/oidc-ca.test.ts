@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeCertificates } from '@rms/testkit';
+import { disposable, makeCertificates } from '@rms/testkit';
 import { type OidcScene, startOidcScene } from './oidc-support.ts';
 
 describe('a provider with a certificate of an internal CA', () => {
@@ -25,13 +25,9 @@ describe('a provider with a certificate of an internal CA', () => {
   test('is used with the current OIDC_CA_FILE', async () => {
     const file = join(folder, 'ca.pem');
     copyFileSync(join(folder, 'other', 'ca.pem'), file);
-    const dashboard = await oidc.startWith({ OIDC_CA_FILE: file });
-    try {
-      expect((await oidc.get('/api/oidc/start?next=%2F', '', dashboard)).headers.get('location')).toContain('failed=');
-      copyFileSync(join(folder, 'own', 'ca.pem'), file);
-      expect(await oidc.identify(dashboard)).toMatchObject({ identity: { subject: 'subject-1' }, reason: null });
-    } finally {
-      await dashboard.stop();
-    }
+    await using dashboard = disposable(await oidc.startWith({ OIDC_CA_FILE: file }));
+    expect((await oidc.get('/api/oidc/start?next=%2F', '', dashboard)).headers.get('location')).toContain('failed=');
+    copyFileSync(join(folder, 'own', 'ca.pem'), file);
+    expect(await oidc.identify(dashboard)).toMatchObject({ identity: { subject: 'subject-1' }, reason: null });
   });
 });

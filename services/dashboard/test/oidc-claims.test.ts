@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { disposable } from '@rms/testkit';
 import { type OidcScene, startOidcScene } from './oidc-support.ts';
 
 let oidc: OidcScene;
@@ -93,15 +94,11 @@ test('a linked identity signs in without an email address, whatever UserInfo res
 
 describe('With other claims', () => {
   const withSettings = async (env: Record<string, string>, tests: [object, object][]) => {
-    const other = await oidc.startWith(env);
-    try {
-      for (const [given, expected] of tests) {
-        oidc.claims = { ...given };
-        oidc.hasEmail = false;
-        expect([given, (await oidc.identify(other)).identity]).toMatchObject([given, expected]);
-      }
-    } finally {
-      await other.stop();
+    await using other = disposable(await oidc.startWith(env));
+    for (const [given, expected] of tests) {
+      oidc.claims = { ...given };
+      oidc.hasEmail = false;
+      expect([given, (await oidc.identify(other)).identity]).toMatchObject([given, expected]);
     }
   };
 

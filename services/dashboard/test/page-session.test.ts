@@ -1,20 +1,23 @@
 import { newId } from '@rms/base/ids';
+import { perTest } from '@rms/testkit';
 import type { AccountDocument } from '../src/documents/account.ts';
 import { ApiError, call, renewSession, setSession } from '../web/src/api/client.ts';
-import { ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+import { ownWorkspace, startDashboard } from './support.ts';
 
 const { fetch } = globalThis;
 const path = `/api/workspaces/${ownWorkspace}/live/webhooks/${newId('wh')}`;
 
 describe('an older page after the browser has signed in again', () => {
-  let dashboard: TestDashboard;
   /** Cookie of the browser, which all its tabs share. */
   let cookie = '';
   /** Calls that the page has sent. */
   let sent: string[];
 
+  afterEach(async () => {
+    globalThis.fetch = fetch;
+  });
+  const dashboard = perTest(startDashboard);
   beforeEach(async () => {
-    dashboard = await startDashboard();
     sent = [];
     globalThis.fetch = (url, init = {}) => {
       // Only pages use relative URLs.
@@ -26,10 +29,6 @@ describe('an older page after the browser has signed in again', () => {
     ({ cookie } = await dashboard.signIn());
     setSession(await call<AccountDocument>('/api/account'));
     sent = [];
-  });
-  afterEach(async () => {
-    globalThis.fetch = fetch;
-    await dashboard.stop();
   });
 
   const deleted = () => dashboard.recorded.filter(({ method }) => method === 'deleteWebhook').length;

@@ -2,13 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startDashboard, type TestDashboard } from './support.ts';
+import { disposable, perSuite } from '@rms/testkit';
+import { startDashboard } from './support.ts';
 
-let dashboard: TestDashboard;
-beforeAll(async () => {
-  dashboard = await startDashboard();
-});
-afterAll(() => dashboard.stop());
+const dashboard = perSuite(startDashboard);
 
 const built = join(import.meta.dirname, '..', 'dist', 'web');
 const firstPageLimitBytes = 200_000;
@@ -43,20 +40,16 @@ test('files have a content hash in their names and are cached indefinitely', asy
 });
 
 test('a browser with too many cookies gets a readable page', async () => {
-  const own = await startDashboard({ MAX_HEADERS_KIB: '16' });
-  try {
-    const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
-    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nCookie: a=${'x'.repeat(17 * 1024)}\r\n\r\n`);
-    const response = await text(socket);
-    expect(response).toMatch(/^HTTP\/1\.1 431 .*\r\n/);
-    expect(response).toContain('Content-Type: text/html; charset=utf-8\r\n');
-    expect(response).toContain('<h1>Too many cookies</h1>');
-    expect(response).toContain('more than 16 KiB');
-    const { status } = await fetch(own.url, { headers: { Cookie: `a=${'x'.repeat(15 * 1024)}` } });
-    expect(status).toBe(200);
-  } finally {
-    await own.stop();
-  }
+  await using own = disposable(await startDashboard({ MAX_HEADERS_KIB: '16' }));
+  const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nCookie: a=${'x'.repeat(17 * 1024)}\r\n\r\n`);
+  const response = await text(socket);
+  expect(response).toMatch(/^HTTP\/1\.1 431 .*\r\n/);
+  expect(response).toContain('Content-Type: text/html; charset=utf-8\r\n');
+  expect(response).toContain('<h1>Too many cookies</h1>');
+  expect(response).toContain('more than 16 KiB');
+  const { status } = await fetch(own.url, { headers: { Cookie: `a=${'x'.repeat(15 * 1024)}` } });
+  expect(status).toBe(200);
 });
 
 test('a missing file is 404, and paths cannot leave the directory', async () => {

@@ -8,7 +8,7 @@ import { RequestSchema } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliverySchema } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { waitUntil } from '@rms/testkit';
+import { disposable, waitUntil } from '@rms/testkit';
 import { ownWorkspace, startDashboard } from './support.ts';
 
 const startTime = timestampFromMs(Date.parse('2026-03-04T05:06:07.000Z'));
@@ -42,76 +42,67 @@ test.each([
   ['OWNER', ['resource.updated', 'delivery.redelivered']],
   ['VIEWER', []],
 ] as const)('the timeline names members by email; the role %s sees the audit entries %j', async (role, shown) => {
-  const dashboard = await startDashboard({ TRACE_URL: 'https://traces.example.com/trace/{trace_id}' }, known);
-  try {
-    dashboard.account.workspaces = { [ownWorkspace]: Role[role] };
-    const browser = await dashboard.signIn();
-    const base = `/api/workspaces/${ownWorkspace}/live`;
-    const { data } = (await (await browser.send('GET', `${base}/requests/${requestId}`)).json()) as { data: Timeline };
-    expect(data.audit_entries.map(({ action }) => action)).toEqual(shown);
-    const texts = data.steps.map(({ text }) => text);
-    expect(texts[0]).toBe('PATCH (no route) in live by person@example.com');
-    // Everybody sees who redelivered.
-    expect(texts.at(-1)).toBe(`delivery.redelivered ${targetId} by user:usr_gone`);
-    // Queries never span both environments.
-    const requested = dashboard.recorded.filter(({ method }) => /^list(?!AuditEntries|Members)/.test(method));
-    for (const { request } of requested) expect(request).toMatchObject({ workspaceId: ownWorkspace, environment: 1 });
-    expect(await (await browser.send('GET', `${base}/limits`)).json()).toMatchObject({
-      trace_url: 'https://traces.example.com/trace/{trace_id}',
-    });
-  } finally {
-    await dashboard.stop();
-  }
+  await using dashboard = disposable(
+    await startDashboard({ TRACE_URL: 'https://traces.example.com/trace/{trace_id}' }, known),
+  );
+  dashboard.account.workspaces = { [ownWorkspace]: Role[role] };
+  const browser = await dashboard.signIn();
+  const base = `/api/workspaces/${ownWorkspace}/live`;
+  const { data } = (await (await browser.send('GET', `${base}/requests/${requestId}`)).json()) as { data: Timeline };
+  expect(data.audit_entries.map(({ action }) => action)).toEqual(shown);
+  const texts = data.steps.map(({ text }) => text);
+  expect(texts[0]).toBe('PATCH (no route) in live by person@example.com');
+  // Everybody sees who redelivered.
+  expect(texts.at(-1)).toBe(`delivery.redelivered ${targetId} by user:usr_gone`);
+  // Queries never span both environments.
+  const requested = dashboard.recorded.filter(({ method }) => /^list(?!AuditEntries|Members)/.test(method));
+  for (const { request } of requested) expect(request).toMatchObject({ workspaceId: ownWorkspace, environment: 1 });
+  expect(await (await browser.send('GET', `${base}/limits`)).json()).toMatchObject({
+    trace_url: 'https://traces.example.com/trace/{trace_id}',
+  });
 });
 
 test('changes by users are reported to the request log, reads and rejected calls are not', async () => {
-  const dashboard = await startDashboard();
-  try {
-    const browser = await dashboard.signIn();
-    const base = `/api/workspaces/${ownWorkspace}/sandbox`;
-    await browser.send('GET', `${base}/webhooks`);
-    await browser.send('DELETE', `${base}/webhooks/wh_1`, { headers: { 'X-CSRF-Token': 'wrong' } });
-    const response = await browser.send('DELETE', `${base}/webhooks/wh_1`);
-    const reports = () => dashboard.recorded.filter(({ method }) => method === 'batchReportRequests');
-    await waitUntil(() => reports().length > 0, { what: 'the report' });
-    expect(reports()).toMatchObject([
-      {
-        request: {
-          requests: [
-            {
-              workspaceId: ownWorkspace,
-              environment: 2,
-              requestId: response.headers.get('x-request-id'),
-              method: 'DELETE',
-              route: '/api/workspaces/{workspace}/{environment}/webhooks/{id}',
-              status: response.status,
-              actor: 'user:usr_1',
-            },
-          ],
-        },
-        options: { context: { actor: 'user:usr_1' } },
+  await using dashboard = disposable(await startDashboard());
+  const browser = await dashboard.signIn();
+  const base = `/api/workspaces/${ownWorkspace}/sandbox`;
+  await browser.send('GET', `${base}/webhooks`);
+  await browser.send('DELETE', `${base}/webhooks/wh_1`, { headers: { 'X-CSRF-Token': 'wrong' } });
+  const response = await browser.send('DELETE', `${base}/webhooks/wh_1`);
+  const reports = () => dashboard.recorded.filter(({ method }) => method === 'batchReportRequests');
+  await waitUntil(() => reports().length > 0, { what: 'the report' });
+  expect(reports()).toMatchObject([
+    {
+      request: {
+        requests: [
+          {
+            workspaceId: ownWorkspace,
+            environment: 2,
+            requestId: response.headers.get('x-request-id'),
+            method: 'DELETE',
+            // As for API keys, so that a search finds both.
+            route: '/v1/webhooks/:id',
+            status: response.status,
+            actor: 'user:usr_1',
+          },
+        ],
       },
-    ]);
-  } finally {
-    await dashboard.stop();
-  }
+      options: { context: { actor: 'user:usr_1' } },
+    },
+  ]);
 });
 
 test('a failed report is counted', async () => {
   const batchReportRequests = () => Promise.reject(new RmsError('service_unavailable'));
-  const dashboard = await startDashboard({}, { batchReportRequests });
-  try {
-    const browser = await dashboard.signIn();
-    await browser.send('DELETE', `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`);
-    await waitUntil(
-      async () => (await dashboard.metrics()).includes('rms_request_records_lost_total{service="dashboard"} 1'),
-      {
-        what: 'the count of lost records',
-      },
-    );
-  } finally {
-    await dashboard.stop();
-  }
+  await using dashboard = disposable(await startDashboard({}, { batchReportRequests }));
+  const browser = await dashboard.signIn();
+  await browser.send('DELETE', `/api/workspaces/${ownWorkspace}/live/webhooks/wh_1`);
+  await waitUntil(
+    async () => (await dashboard.metrics()).includes('rms_request_records_lost_total{service="dashboard"} 1'),
+    {
+      what: 'the count of lost records',
+    },
+  );
 });
 
 test('REQUEST_LOG=none reports nothing', async () => {

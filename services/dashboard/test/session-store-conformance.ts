@@ -1,3 +1,4 @@
+import { perTest } from '@rms/testkit';
 import { idleMs, newHalfSession, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
 import { maxPerUser, type SessionStore } from '../src/session/session-store.ts';
 
@@ -6,14 +7,12 @@ export const start = (nowMs: number) => ({ address: '192.0.2.1', userAgent: 'tes
 
 /** Conformance suite of session stores. */
 export function describeSessionStore(open: () => SessionStore): void {
-  let store: SessionStore;
   let userId: string;
+  const store = perTest(open);
   beforeEach(async () => {
-    store = open();
     await store.start();
     userId = `usr_${newToken()}`;
   });
-  afterEach(() => store.stop());
 
   const add = async (session: Session) => {
     const tokenHash = tokenHashOf(newToken());

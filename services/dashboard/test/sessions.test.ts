@@ -1,13 +1,10 @@
 import { RmsError } from '@rms/base/errors';
+import { disposable, perTest } from '@rms/testkit';
 import { tokenHashOf, touchEveryMs } from '../src/session/session.ts';
 import { maxPerUser } from '../src/session/session-store.ts';
-import { codeOf, cookieOf, startDashboard, type TestDashboard } from './support.ts';
+import { codeOf, cookieOf, startDashboard } from './support.ts';
 
-let dashboard: TestDashboard;
-beforeEach(async () => {
-  dashboard = await startDashboard();
-});
-afterEach(() => dashboard.stop());
+const dashboard = perTest(startDashboard);
 
 const signInBody = { email: 'person@example.com', password: 'right password' };
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
@@ -35,37 +32,29 @@ test('the cookie is HttpOnly and SameSite=Strict', async () => {
 });
 
 test('dashboards on several ports of a host have cookies of their own', async () => {
-  const other = await startDashboard();
-  try {
-    const signedIn = [(await dashboard.signIn()).cookie, (await other.signIn()).cookie];
-    expect(signedIn.map((cookie) => cookie.split('=')[0])).toEqual(
-      [dashboard, other].map(({ url }) => `rms_session_${new URL(url).port}`),
-    );
-    // A browser sends both to both.
-    const headers = { Cookie: signedIn.join('; ') };
-    for (const { url } of [dashboard, other]) expect((await fetch(`${url}/api/account`, { headers })).status).toBe(200);
-  } finally {
-    await other.stop();
-  }
+  await using other = disposable(await startDashboard());
+  const signedIn = [(await dashboard.signIn()).cookie, (await other.signIn()).cookie];
+  expect(signedIn.map((cookie) => cookie.split('=')[0])).toEqual(
+    [dashboard, other].map(({ url }) => `rms_session_${new URL(url).port}`),
+  );
+  // A browser sends both to both.
+  const headers = { Cookie: signedIn.join('; ') };
+  for (const { url } of [dashboard, other]) expect((await fetch(`${url}/api/account`, { headers })).status).toBe(200);
 });
 
 test('over HTTPS the cookie is Secure and has the __Host- prefix', async () => {
-  const secure = await startDashboard({ DASHBOARD_URL: 'https://dashboard.example.com' });
-  try {
-    const response = await fetch(`${secure.url}/api/sign-in`, {
-      method: 'POST',
-      headers: { Origin: 'https://dashboard.example.com', 'Content-Type': 'application/json' },
-      body: JSON.stringify(signInBody),
-    });
-    const [cookie = ''] = response.headers.getSetCookie();
-    expect(cookie).toMatch(/^__Host-rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
-    const plain = cookieOf(response).replace('__Host-', '');
-    // A cookie that a sibling domain could have set is ignored.
-    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: plain } })).status).toBe(401);
-    expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: cookieOf(response) } })).status).toBe(200);
-  } finally {
-    await secure.stop();
-  }
+  await using secure = disposable(await startDashboard({ DASHBOARD_URL: 'https://dashboard.example.com' }));
+  const response = await fetch(`${secure.url}/api/sign-in`, {
+    method: 'POST',
+    headers: { Origin: 'https://dashboard.example.com', 'Content-Type': 'application/json' },
+    body: JSON.stringify(signInBody),
+  });
+  const [cookie = ''] = response.headers.getSetCookie();
+  expect(cookie).toMatch(/^__Host-rms_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
+  const plain = cookieOf(response).replace('__Host-', '');
+  // A cookie that a sibling domain could have set is ignored.
+  expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: plain } })).status).toBe(401);
+  expect((await fetch(`${secure.url}/api/account`, { headers: { Cookie: cookieOf(response) } })).status).toBe(200);
 });
 
 test('signing in replaces the token that the browser sent and ends its session', async () => {
@@ -195,35 +184,27 @@ test.each([
   ['is used from a trusted proxy', '127.0.0.0/8', '198.51.100.7', '198.51.100.7'],
   ['is used up to the last trusted hop', '127.0.0.0/8', '203.0.113.1, 198.51.100.7', '198.51.100.7'],
 ])('X-Forwarded-For %s when sign-in attempts are counted by address', async (_, TRUSTED_PROXIES, named, counted) => {
-  const behind = await startDashboard({ TRUSTED_PROXIES });
-  try {
-    await fetch(`${behind.url}/api/sign-in`, {
-      method: 'POST',
-      headers: { Origin: behind.url, 'Content-Type': 'application/json', 'X-Forwarded-For': named },
-      body: JSON.stringify(signInBody),
-    });
-    const requested = behind.recorded.find(({ method }) => method === 'verifyPassword');
-    expect(requested?.options).toMatchObject({ context: { clientAddress: counted } });
-  } finally {
-    await behind.stop();
-  }
+  await using behind = disposable(await startDashboard({ TRUSTED_PROXIES }));
+  await fetch(`${behind.url}/api/sign-in`, {
+    method: 'POST',
+    headers: { Origin: behind.url, 'Content-Type': 'application/json', 'X-Forwarded-For': named },
+    body: JSON.stringify(signInBody),
+  });
+  const requested = behind.recorded.find(({ method }) => method === 'verifyPassword');
+  expect(requested?.options).toMatchObject({ context: { clientAddress: counted } });
 });
 
 test.each([{ 'X-Forwarded-Proto': 'HTTPS' }, { 'X-Forwarded-Proto': 'https, https' }, { Forwarded: 'proto=https' }])(
   'a page that was loaded over HTTPS through a trusted proxy with %p can sign in',
   async (headers) => {
-    const behind = await startDashboard({ TRUSTED_PROXIES: '127.0.0.0/8' });
-    try {
-      const response = await fetch(`${behind.url}/api/sign-in`, {
-        method: 'POST',
-        headers: { Origin: behind.url.replace('http:', 'https:'), 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify(signInBody),
-      });
-      expect(response.status).toBe(200);
-      expect(response.headers.get('strict-transport-security')).toBe('max-age=63072000');
-      expect(cookieOf(response)).toMatch(/^__Host-/);
-    } finally {
-      await behind.stop();
-    }
+    await using behind = disposable(await startDashboard({ TRUSTED_PROXIES: '127.0.0.0/8' }));
+    const response = await fetch(`${behind.url}/api/sign-in`, {
+      method: 'POST',
+      headers: { Origin: behind.url.replace('http:', 'https:'), 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(signInBody),
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('strict-transport-security')).toBe('max-age=63072000');
+    expect(cookieOf(response)).toMatch(/^__Host-/);
   },
 );

@@ -152,7 +152,7 @@ export async function startDashboard(
     destination: { write: (line: string) => void lines.push(line) },
   });
   const context = createDashboardContext(settings, { backend, sessions: store, log });
-  const service = createDashboard({ ...readDashboardConfig(settings), port: 0 }, context);
+  const service = createDashboard({ ...readDashboardConfig(settings), tailCheckMs: 500, port: 0 }, context);
   await service.start();
   const url = service.address;
   const origin = env.DASHBOARD_URL ?? url;

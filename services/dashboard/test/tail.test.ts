@@ -9,7 +9,7 @@ import {
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { createLogger } from '@rms/runtime/logging';
-import { waitUntil } from '@rms/testkit';
+import { disposable, waitUntil } from '@rms/testkit';
 import { openEventStream } from '../src/http/event-stream.ts';
 import { createTailHub } from '../src/tail/tail-hub.ts';
 import { type Browser, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
@@ -183,7 +183,6 @@ describe('the live tail', () => {
       ({ account }) => Object.assign(account, { workspaces: {} }),
       ({ account }) => Object.assign(account, { valid: false }),
     ];
-    // Together, because sessions are checked every ten seconds.
     await Promise.all(
       ends.map(async (end) => {
         const own = await startDashboard({}, { tailDeliveries: (request: never) => feed.tailDeliveries(request) });
@@ -206,13 +205,9 @@ describe('the live tail', () => {
   });
 
   test('fails with the error of the webhooks service', async () => {
-    const own = await startDashboard({}, { tailDeliveries: () => Promise.reject(new Error('away')) });
-    try {
-      const response = await (await own.signIn()).send('GET', path);
-      expect(response.status).toBe(500);
-    } finally {
-      await own.stop();
-    }
+    await using own = disposable(await startDashboard({}, { tailDeliveries: () => Promise.reject(new Error('away')) }));
+    const response = await (await own.signIn()).send('GET', path);
+    expect(response.status).toBe(500);
   });
 
   test('limits the number of viewers, in total, per user and per tenant', async () => {

@@ -1,23 +1,24 @@
 import { TestEmailState } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { type Browser, codeOf, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+import { perSuite } from '@rms/testkit';
+import { type Browser, codeOf, ownWorkspace, startDashboard } from './support.ts';
 
 const base = `/api/workspaces/${ownWorkspace}/live`;
 const reply = 'MAIL FROM refused: 530 5.7.0 Must issue a STARTTLS command first';
 const address = 'owner@example.com';
-let dashboard: TestDashboard;
 let browser: Browser;
-beforeAll(async () => {
-  dashboard = await startDashboard(
+const dashboard = perSuite(() =>
+  startDashboard(
     {},
     {
       getEmailStatus: () => ({ hasSmtp: true, waiting: 3, lastError: reply }),
       testRule: () => ({ addresses: [address], emails: [{ address, state: TestEmailState.QUEUED, reply }] }),
     },
-  );
+  ),
+);
+beforeAll(async () => {
   browser = await dashboard.signIn();
 });
-afterAll(() => dashboard?.stop());
 
 test('administrators see how many emails of their workspace wait, and why', async () => {
   const response = await browser.send('GET', `${base}/email-status`);

@@ -29,6 +29,16 @@ describe('403 insufficient_scope and ip_not_allowed', () => {
     ['admin', 'POST', '/v1/api_keys/key_x/roll'],
     ['admin', 'GET', '/v1/workspace'],
     ['admin', 'GET', '/v1/audit_log'],
+    ['admin', 'GET', '/v1/deliveries'],
+    ['admin', 'GET', '/v1/deliveries/dlv_x'],
+    ['admin', 'POST', '/v1/deliveries/dlv_x/redeliver'],
+    ['admin', 'POST', '/v1/deliveries/dlv_x/cancel'],
+    ['admin', 'GET', '/v1/replays'],
+    ['admin', 'POST', '/v1/replays'],
+    ['admin', 'GET', '/v1/replays/rpl_x'],
+    ['admin', 'POST', '/v1/replays/rpl_x/cancel'],
+    ['admin', 'GET', '/v1/requests'],
+    ['admin', 'GET', '/v1/requests/request-1'],
   ] as const;
 
   test('each endpoint accepts keys of its scope and above, and checks the scope before the body', async () => {

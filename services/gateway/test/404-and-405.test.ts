@@ -73,6 +73,7 @@ describe('404 not_found and 405 method_not_allowed', () => {
       expect((await api.send('GET', `/v1/resources/${id}`, { key })).status).toBe(404);
       expect((await api.send('PATCH', `/v1/resources/${id}`, { key, json: { name: 'x' } })).status).toBe(404);
       expect((await api.send('DELETE', `/v1/webhooks/${id}`, { key })).status).toBe(404);
+      expect((await api.send('POST', `/v1/replays/${id}/cancel`, { key })).status).toBe(404);
     }
     expect(api.resources.batches).toBe(before);
   });

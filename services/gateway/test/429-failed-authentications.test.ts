@@ -1,7 +1,7 @@
 import { generateApiKey } from '@rms/base/api-key';
 import { createMemoryLimiter, type Limiter } from '@rms/limits';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import { perTest } from '@rms/testkit';
+import { disposable, perTest } from '@rms/testkit';
 import { FailedAuthentications } from '../src/checks/failed-authentications.ts';
 import { startGateway } from './support/start-gateway.ts';
 
@@ -89,19 +89,15 @@ describe('429 after too many failed authentications', () => {
         return () => {};
       },
     };
-    const other = await startGateway({ limiter, env: { TRUSTED_PROXIES: '127.0.0.1' } });
+    await using other = disposable(await startGateway({ limiter, env: { TRUSTED_PROXIES: '127.0.0.1' } }));
     const headers = { 'X-Forwarded-For': '192.0.2.1' };
     const statusOf = async (key: string) => (await other.send('GET', '/v1/resources', { key, headers })).status;
-    try {
-      const keys = Array.from({ length: 20 }, () => other.auth.newKey('read').value);
-      for (const key of keys) expect(await statusOf(key)).toBe(200);
-      // Uses up the lookups that an address over its limit may cause.
-      await Promise.all(Array.from({ length: 40 }, () => statusOf(generateApiKey('live'))));
-      loseMarkers();
-      expect(new Set(await Promise.all(keys.map(statusOf)))).toEqual(new Set([200]));
-    } finally {
-      await other.stop();
-    }
+    const keys = Array.from({ length: 20 }, () => other.auth.newKey('read').value);
+    for (const key of keys) expect(await statusOf(key)).toBe(200);
+    // Uses up the lookups that an address over its limit may cause.
+    await Promise.all(Array.from({ length: 40 }, () => statusOf(generateApiKey('live'))));
+    loseMarkers();
+    expect(new Set(await Promise.all(keys.map(statusOf)))).toEqual(new Set([200]));
   });
 
   test('all addresses of a /64 count together', async () => {

@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/base/errors';
-import { freePort, perTest, waitUntil } from '@rms/testkit';
+import { disposable, freePort, perTest, waitUntil } from '@rms/testkit';
 import { startGateway } from './support/start-gateway.ts';
 
 describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
@@ -31,44 +31,35 @@ describe('503 service_unavailable, 504 timeout, 409, 422 and 500', () => {
 
   test('probes name failing dependencies; without auth the gateway is not ready but accepts calls', async () => {
     const port = await freePort();
-    const other = await startGateway({ env: { METRICS_ADDRESS: `127.0.0.1:${port}` } });
+    await using other = disposable(await startGateway({ env: { METRICS_ADDRESS: `127.0.0.1:${port}` } }));
     const probe = async (path: string) => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`);
       return [response.status, ((await response.json()) as { failing?: string[] }).failing];
     };
-    try {
-      await other.servers.webhooks.stop(0);
-      expect(await probe('/livez')).toEqual([200, undefined]);
-      expect(await probe('/readyz')).toEqual([200, ['webhooks']]);
-      await other.servers.auth.stop(0);
-      expect(await probe('/readyz')).toEqual([503, ['auth', 'webhooks']]);
-      expect(await probe('/readyz/calls')).toEqual([200, ['auth', 'webhooks']]);
-    } finally {
-      await other.stop();
-    }
+    await other.servers.webhooks.stop(0);
+    expect(await probe('/livez')).toEqual([200, undefined]);
+    expect(await probe('/readyz')).toEqual([200, ['webhooks']]);
+    await other.servers.auth.stop(0);
+    expect(await probe('/readyz')).toEqual([503, ['auth', 'webhooks']]);
+    expect(await probe('/readyz/calls')).toEqual([200, ['auth', 'webhooks']]);
   });
 
   test('a service that does not respond in time causes 504, and 503 for queued requests', async () => {
-    const impatient = await startGateway({ timeouts: { rpcMs: 5_000, healthMs: 60_000 } });
-    try {
-      const { auth, resources } = impatient;
-      const key = auth.newKey('admin').value;
-      const missing = `/v1/resources/res_${'0'.repeat(26)}`;
-      const get = () => impatient.send('GET', missing, { key });
-      resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-      const sent = [get()];
-      await waitUntil(() => resources.batches === 1, { what: 'the first batch' });
-      sent.push(get());
-      await waitUntil(() => resources.batches === 2, { what: 'the second batch' });
-      const waiting = await get();
-      expect([waiting.status, waiting.headers['retry-after']]).toEqual([503, '1']);
-      for (const { status, body } of await Promise.all(sent))
-        expect([status, body.error.code]).toEqual([504, 'timeout']);
-      resources.before = async () => {};
-      expect((await get()).status).toBe(404);
-    } finally {
-      await impatient.stop();
-    }
+    await using impatient = disposable(await startGateway({ timeouts: { rpcMs: 5_000, healthMs: 60_000 } }));
+    const { auth, resources } = impatient;
+    const key = auth.newKey('admin').value;
+    const missing = `/v1/resources/res_${'0'.repeat(26)}`;
+    const get = () => impatient.send('GET', missing, { key });
+    resources.before = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    const sent = [get()];
+    await waitUntil(() => resources.batches === 1, { what: 'the first batch' });
+    sent.push(get());
+    await waitUntil(() => resources.batches === 2, { what: 'the second batch' });
+    const waiting = await get();
+    expect([waiting.status, waiting.headers['retry-after']]).toEqual([503, '1']);
+    for (const { status, body } of await Promise.all(sent)) expect([status, body.error.code]).toEqual([504, 'timeout']);
+    resources.before = async () => {};
+    expect((await get()).status).toBe(404);
   });
 
   test('an internal error is logged and returned as 500 without details', async () => {

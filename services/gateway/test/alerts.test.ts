@@ -1,15 +1,14 @@
 import { newId } from '@rms/base/ids';
 import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { startGateway, type TestGateway } from './support/start-gateway.ts';
+import { perTest } from '@rms/testkit';
+import { startGateway } from './support/start-gateway.ts';
 
 describe('Alerts', () => {
-  let api: TestGateway;
   let key: string;
-  beforeEach(async () => {
-    api = await startGateway();
+  const api = perTest(startGateway);
+  beforeEach(() => {
     key = api.auth.newKey('admin').value;
   });
-  afterEach(() => api.stop());
 
   test('a rule is changed only if it has the version of If-Match', async () => {
     const path = '/v1/alert_rules/quota';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { envelopeOf } from '@rms/api';
 import { eventTypes } from '@rms/base/webhook-events';
-import { perSuite } from '@rms/testkit';
+import { disposable, perSuite } from '@rms/testkit';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { startGateway } from './support/start-gateway.ts';
 
@@ -22,13 +22,9 @@ describe('The OpenAPI document', () => {
   });
 
   test('names the path under which a proxy serves the API', async () => {
-    const other = await startGateway({ env: { PUBLIC_API_URL: 'https://example.com/rms' } });
-    try {
-      const { body } = await other.send('GET', '/openapi.json');
-      expect(body.servers).toMatchObject([{ url: '/rms' }]);
-    } finally {
-      await other.stop();
-    }
+    await using other = disposable(await startGateway({ env: { PUBLIC_API_URL: 'https://example.com/rms' } }));
+    const { body } = await other.send('GET', '/openapi.json');
+    expect(body.servers).toMatchObject([{ url: '/rms' }]);
   });
 
   test('passes the recommended rules of a linter', async () => {
@@ -134,25 +130,21 @@ describe('The OpenAPI document', () => {
       return ['CreateWebhook', 'UpdateWebhook'].map((name) => schemas[name]?.properties.url as Keywords);
     };
     const env = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8' };
-    const open = await startGateway({ env });
-    try {
-      for (const [document, http, text] of [
-        [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
-        [
-          (await open.send('GET', '/openapi.json')).body,
-          true,
-          'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
-        ],
-      ] as const) {
-        for (const { pattern, description } of urlsOf(document)) {
-          const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
-            new RegExp(pattern).test(url),
-          );
-          expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
-        }
+    await using open = disposable(await startGateway({ env }));
+    for (const [document, http, text] of [
+      [openApiDocument(), false, 'Publicly reachable HTTPS URL without user information.'],
+      [
+        (await open.send('GET', '/openapi.json')).body,
+        true,
+        'HTTP or HTTPS URL that is publicly reachable or in a network that this installation permits, without user information.',
+      ],
+    ] as const) {
+      for (const { pattern, description } of urlsOf(document)) {
+        const isAllowed = ['https://a.example/', 'HTTP://a.example/', 'ftp://a.example/'].map((url) =>
+          new RegExp(pattern).test(url),
+        );
+        expect([isAllowed, description.startsWith(text)]).toEqual([[true, http, false], true]);
       }
-    } finally {
-      await open.stop();
     }
   });
 

@@ -1,7 +1,15 @@
 import { listAudit } from '@rms/postgres/audit';
 import { ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
-import { type AuditedCases, auditedChain, auditedSecrets, perSuite, readAudited, testAuditedCases } from '@rms/testkit';
+import {
+  type AuditedCases,
+  auditedChain,
+  auditedSecrets,
+  disposable,
+  perSuite,
+  readAudited,
+  testAuditedCases,
+} from '@rms/testkit';
 import { createOne, eventsOf, itemOf, newCaller, startResources } from './support.ts';
 
 const ann = 'ann@example.com';
@@ -81,30 +89,26 @@ describe('Changes of resources', () => {
   });
 
   test('with ERASE_ON_DELETE, have neither the name nor the metadata of the resource', async () => {
-    const erasing = await startResources(1, undefined, true);
-    try {
-      const user = asUser(newCaller(), { requestId: 'req_erasing' });
-      const metadataJson = '{"owner":"private person"}';
-      const { id } = await createOne(erasing.client, user, 'private name', { metadataJson });
-      const change = { name: 'other private name', status: ResourceStatus.INACTIVE };
-      await erasing.client.batchUpdateResources({ requests: [{ context: user, id, ...change }] });
-      await erasing.client.batchDeleteResources({ requests: [{ context: user, id }] });
-      const [gone, type] = ['[secret]', 'standard'];
-      expect(await readAudited(erasing.database.pool, 'req_erasing')).toEqual([
-        [
-          ...['resource.created', '', ann],
-          { status: [null, 'active'], name: [null, gone], metadata: [null, gone], input_type: [null, type] },
-        ],
-        ['resource.updated', '', ann, { status: ['active', 'inactive'], name: [gone, gone] }],
-        [
-          ...['resource.deleted', '', ann],
-          { status: ['inactive', null], name: [gone, null], metadata: [gone, null], input_type: [type, null] },
-        ],
-      ]);
-      expect(await auditedSecrets(erasing.database.pool, ['private'])).toEqual([]);
-    } finally {
-      await erasing.stop();
-    }
+    await using erasing = disposable(await startResources(1, undefined, true));
+    const user = asUser(newCaller(), { requestId: 'req_erasing' });
+    const metadataJson = '{"owner":"private person"}';
+    const { id } = await createOne(erasing.client, user, 'private name', { metadataJson });
+    const change = { name: 'other private name', status: ResourceStatus.INACTIVE };
+    await erasing.client.batchUpdateResources({ requests: [{ context: user, id, ...change }] });
+    await erasing.client.batchDeleteResources({ requests: [{ context: user, id }] });
+    const [gone, type] = ['[secret]', 'standard'];
+    expect(await readAudited(erasing.database.pool, 'req_erasing')).toEqual([
+      [
+        ...['resource.created', '', ann],
+        { status: [null, 'active'], name: [null, gone], metadata: [null, gone], input_type: [null, type] },
+      ],
+      ['resource.updated', '', ann, { status: ['active', 'inactive'], name: [gone, gone] }],
+      [
+        ...['resource.deleted', '', ann],
+        { status: ['inactive', null], name: [gone, null], metadata: [gone, null], input_type: [type, null] },
+      ],
+    ]);
+    expect(await auditedSecrets(erasing.database.pool, ['private'])).toEqual([]);
   });
 
   test('by an API key are not in the audit log', async () => {

@@ -1,6 +1,6 @@
 import { listAudit } from '@rms/postgres/audit';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks } from './support.ts';
 
 describe('The audit log of webhooks', () => {
@@ -46,39 +46,35 @@ describe('The audit log of webhooks', () => {
 
   test('names the user who tested a webhook and the user who resent a delivery', async () => {
     const tenant = newTenant();
-    const receiver = await startReceiver();
-    try {
-      const byUser = { context: { requestId: 'req_3', actor: 'user:usr_1', clientAddress: '192.0.2.7' } };
-      const { id } = await rms.subscribe(tenant, receiver.url);
-      await rms.webhooks.testWebhook({ ...tenant, id }, byUser);
-      await rms.publish(newEvent(tenant));
-      const [delivery] = await waitUntil(
-        async () => {
-          const found = await rms.list(tenant, { status: DeliveryStatus.DELIVERED, test: false });
-          return found.length === 1 && found;
-        },
-        { what: 'the delivery' },
-      );
-      await rms.deliveries.redeliverDelivery({ ...tenant, id: delivery?.id ?? '' }, byUser);
-      await expect(rms.deliveries.redeliverDelivery({ ...tenant, id: 'dlv_none' }, byUser)).rejects.toThrow();
-      const { rows } = await rms.database.pool.query(
-        `select actor, address, request_id, environment, action, target_id, details from audit.entries
+    await using receiver = disposable(await startReceiver());
+    const byUser = { context: { requestId: 'req_3', actor: 'user:usr_1', clientAddress: '192.0.2.7' } };
+    const { id } = await rms.subscribe(tenant, receiver.url);
+    await rms.webhooks.testWebhook({ ...tenant, id }, byUser);
+    await rms.publish(newEvent(tenant));
+    const [delivery] = await waitUntil(
+      async () => {
+        const found = await rms.list(tenant, { status: DeliveryStatus.DELIVERED, test: false });
+        return found.length === 1 && found;
+      },
+      { what: 'the delivery' },
+    );
+    await rms.deliveries.redeliverDelivery({ ...tenant, id: delivery?.id ?? '' }, byUser);
+    await expect(rms.deliveries.redeliverDelivery({ ...tenant, id: 'dlv_none' }, byUser)).rejects.toThrow();
+    const { rows } = await rms.database.pool.query(
+      `select actor, address, request_id, environment, action, target_id, details from audit.entries
           where workspace_id = $1 and actor <> 'system' order by id`,
-        [tenant.workspaceId],
-      );
-      const by = { actor: 'user:usr_1', address: '192.0.2.7', request_id: 'req_3', environment: 'live' };
-      expect(rows).toMatchObject([
-        {
-          ...by,
-          action: 'webhook.tested',
-          target_id: id,
-          details: { event_type: 'resource.created' },
-        },
-        { ...by, action: 'delivery.redelivered', target_id: delivery?.id, details: { webhook_id: id } },
-      ]);
-    } finally {
-      await receiver.close();
-    }
+      [tenant.workspaceId],
+    );
+    const by = { actor: 'user:usr_1', address: '192.0.2.7', request_id: 'req_3', environment: 'live' };
+    expect(rows).toMatchObject([
+      {
+        ...by,
+        action: 'webhook.tested',
+        target_id: id,
+        details: { event_type: 'resource.created' },
+      },
+      { ...by, action: 'delivery.redelivered', target_id: delivery?.id, details: { webhook_id: id } },
+    ]);
   });
 
   test('a rejected or failed change leaves no entry', async () => {

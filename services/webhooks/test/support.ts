@@ -99,6 +99,12 @@ export async function startWebhooks(
     if (!webhook) throw new Error('no webhook in the response');
     return { id: webhook.id, secret };
   };
+  /** Creates a tenant with a webhook. */
+  const newSubscriber = async (url: string, more: MessageInitShape<typeof CreateWebhookRequestSchema> = {}) => {
+    const tenant = newTenant();
+    await subscribe(tenant, url, more);
+    return tenant;
+  };
   /** Publishes events like the relay. Resolves when they are stored. */
   const publish = (...events: ReturnType<typeof newEvent>[]) => publishRecords(...events.map(toRecord));
   const publishRecords = (...records: BusRecord[]) =>
@@ -146,6 +152,7 @@ export async function startWebhooks(
     secrets,
     health,
     subscribe,
+    newSubscriber,
     publish,
     publishRecords,
     deadLetters,

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { perTest } from '@rms/testkit';
+import { callApi, perTest } from '@rms/testkit';
 import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 
 const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
@@ -28,19 +28,14 @@ describe('npm start with another encryption key', () => {
   test('renaming the key file creates a new key; after rms secrets rotate the old one can be removed', async () => {
     const file = join(installation.dataDir, 'encryption.key');
     const { live } = await start().ready();
+    const hook = { url: 'http://127.0.0.1:65535/', events: ['*'] };
     const create = () =>
-      fetch(`${installation.liveUrl}/v1/webhooks`, {
-        method: 'POST',
-        headers: {
-          Authorization: `Bearer ${live}`,
-          'Content-Type': 'application/json',
-          'Idempotency-Key': 'one',
-        },
-        body: JSON.stringify({ url: 'http://127.0.0.1:65535/', events: ['*'] }),
+      callApi<{ data: { id: string; secret: string } }>('POST', `${installation.liveUrl}/v1/webhooks`, live, hook, {
+        'Idempotency-Key': 'one',
       });
     const created = await create();
     expect(created.status).toBe(201);
-    const { data } = (await created.json()) as { data: { id: string; secret: string } };
+    const { data } = created.body;
     expect(data.secret).toMatch(/^whsec_/);
     await stop();
 
@@ -63,7 +58,7 @@ describe('npm start with another encryption key', () => {
     const last = start();
     await last.ready();
     const replayed = await create();
-    expect(await replayed.json()).toMatchObject({ data: { id: data.id, secret: data.secret } });
+    expect(replayed.body).toMatchObject({ data: { id: data.id, secret: data.secret } });
     expect(last.errors()).toBe('');
     await stop();
 

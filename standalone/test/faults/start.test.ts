@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { createClient } from '@rms/rpc';
-import { freePort, localServices, perTest, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
+import { callApi, freePort, localServices, perTest, startPostgres, testDatabase, waitUntil } from '@rms/testkit';
 import { newInstallation, npmStart, postgresOf, type Start } from '../npm-start.ts';
 
 describe('npm start', () => {
@@ -16,16 +16,12 @@ describe('npm start', () => {
     starts.push(started);
     return started;
   };
-  const call = (path: string, key: string | undefined, body?: object) =>
-    fetch(`${installation.liveUrl}${path}`, {
-      method: body ? 'POST' : 'GET',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
+  const call = <T>(path: string, key: string | undefined, body?: object) =>
+    callApi<T>(body ? 'POST' : 'GET', installation.liveUrl + path, key, body);
   const totalWith = async (key: string | undefined) => {
-    const response = await call('/v1/resources', key);
-    expect(response.status).toBe(200);
-    return ((await response.json()) as { meta: { total: number } }).meta.total;
+    const { status, body } = await call<{ meta: { total: number } }>('/v1/resources', key);
+    expect(status).toBe(200);
+    return body.meta.total;
   };
 
   afterEach(async () => {
@@ -47,10 +43,7 @@ describe('npm start', () => {
     const second = start();
     expect(await second.ready()).toEqual({ live: undefined, sandbox: undefined, password: undefined });
     expect(await totalWith(live)).toBe(1);
-    const inSandbox = await fetch(`${installation.sandboxUrl}/v1/webhooks`, {
-      headers: { Authorization: `Bearer ${sandbox}` },
-    });
-    expect(inSandbox.status).toBe(200);
+    expect((await callApi('GET', `${installation.sandboxUrl}/v1/webhooks`, sandbox)).status).toBe(200);
     expect((await call('/v1/resources', sandbox)).status).toBe(401);
   });
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { describeWith, perSuite, testDatabase } from '@rms/testkit';
+import { callApi, describeWith, perSuite, testDatabase } from '@rms/testkit';
 import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 import { servicesEnv } from './services-env.ts';
 
@@ -34,11 +34,7 @@ describeWith(['redis', 'kafka', 'small-disk'], 'npm run start:services', () => {
     const command = ['unshare', ...restricted, process.execPath, script];
     services = npmStart(env, { command });
     const { live } = await services.ready();
-    const headers = { Authorization: `Bearer ${live}`, 'Content-Type': 'application/json' };
-    const created = await fetch(`${installation.liveUrl}/v1/resources`, {
-      ...{ method: 'POST', headers },
-      body: '{"name":"first"}',
-    });
+    const created = await callApi('POST', `${installation.liveUrl}/v1/resources`, live, { name: 'first' });
     expect(created.status).toBe(201);
     services.child.kill('SIGTERM');
     expect([await services.ended(), services.errors()]).toEqual([0, '']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { createClient } from '@rms/rpc';
-import { describeWith, localServices, perSuite, testDatabase } from '@rms/testkit';
+import { callApi, describeWith, localServices, perSuite, testDatabase } from '@rms/testkit';
 import { newInstallation, npmStart, type Start } from '../npm-start.ts';
 import { servicesEnv } from './services-env.ts';
 
@@ -29,8 +29,7 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     await services?.ended();
   });
 
-  const listWith = (key: string | undefined) =>
-    fetch(`${installation.liveUrl}/v1/resources`, { headers: { Authorization: `Bearer ${key}` } });
+  const listWith = (key: string | undefined) => callApi('GET', `${installation.liveUrl}/v1/resources`, key);
 
   test('runs each service in its own process and stops them in order', async () => {
     services = npmStart(env, { command });
@@ -69,11 +68,8 @@ describeWith(['redis', 'kafka'], 'npm run start:services', () => {
     const given = await servicesEnv(own, ownDatabase);
     services = npmStart(given, { command });
     const { live } = await services.ready();
-    const created = await fetch(`${own.liveUrl}/v1/webhooks`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${live}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ url: 'https://example.com/', events: ['*'] }),
-    });
+    const hook = { url: 'https://example.com/', events: ['*'] };
+    const created = await callApi('POST', `${own.liveUrl}/v1/webhooks`, live, hook);
     expect(created.status).toBe(201);
     services.child.kill('SIGTERM');
     await services.ended();

@@ -1,4 +1,4 @@
-import { freePort, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, freePort, startReceiver, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { Target } from '../support/shape.ts';
 import { deliveriesOf, retryFast, type Subscriber, subscribe, waitForDelivery } from '../support/subscriber.ts';
@@ -102,19 +102,15 @@ export function deliveriesSuite(target: () => Target): void {
     });
 
     test('a hanging receiver does not delay another webhook', async () => {
-      const other = await startReceiver({ path: '' });
-      try {
-        scene.receiver.respondWith(() => {});
-        const { webhook } = await subscribed(0);
-        const healthy = await subscribe(scene.client, other, ['resource.created']);
-        const created = await Promise.all(Array.from({ length: 50 }, emit));
-        await healthy.waitFor(created.length);
-        const log = await deliveriesOf(scene.account, webhook.id);
-        expect(log.every(({ status }) => status === 'pending')).toBe(true);
-        expectStatus(await scene.client.delete(`/v1/webhooks/${healthy.webhook.id}`), 204);
-      } finally {
-        await other.close();
-      }
+      await using other = disposable(await startReceiver({ path: '' }));
+      scene.receiver.respondWith(() => {});
+      const { webhook } = await subscribed(0);
+      const healthy = await subscribe(scene.client, other, ['resource.created']);
+      const created = await Promise.all(Array.from({ length: 50 }, emit));
+      await healthy.waitFor(created.length);
+      const log = await deliveriesOf(scene.account, webhook.id);
+      expect(log.every(({ status }) => status === 'pending')).toBe(true);
+      expectStatus(await scene.client.delete(`/v1/webhooks/${healthy.webhook.id}`), 204);
     });
 
     test('a failed delivery can be re-delivered from the delivery log', async () => {

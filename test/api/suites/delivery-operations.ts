@@ -78,11 +78,12 @@ export function deliveryOperationsSuite(target: () => Target): void {
         `webhook_id=${newId('wh')}`,
         'status=failed&status=canceled',
         'event_type=resource.deleted',
+        'test=true',
       ]) {
         expect([query, (await list(`?${query}`)).data]).toEqual([query, []]);
       }
       expect((await list('?created_after=2999-01-01T00:00:00Z')).data).toEqual([]);
-      expect((await list('?created_before=2999-01-01T00:00:00Z')).data).toHaveLength(3);
+      expect((await list('?created_before=2999-01-01T00:00:00.5Z&test=false')).data).toHaveLength(3);
       const pages = [await list('?per_page=2')];
       for (let next = pages[0]?.links.next; next; next = pages.at(-1)?.links.next) {
         pages.push(expectStatus(await client.get<Page<DeliveryObject>>(next), 200).body);
@@ -142,7 +143,9 @@ export function deliveryOperationsSuite(target: () => Target): void {
 
     test('a canceled delivery gets no further attempt; canceling an ended one gets 409 conflict', async () => {
       const id = await retrying();
-      const canceled = await post<One<DeliveryObject>>(`/v1/deliveries/${id}/cancel`);
+      const canceled = await post<One<DeliveryObject>>(`/v1/deliveries/${id}/cancel`, undefined, 'cancel');
+      const repeated = await post(`/v1/deliveries/${id}/cancel`, undefined, 'cancel');
+      expect([repeated.text, repeated.headers['idempotency-replayed']]).toEqual([canceled.text, 'true']);
       expect(canceled.body).toMatchObject({
         data: { id, status: 'canceled', next_attempt_at: null, ended_at: expect.any(String) },
       });

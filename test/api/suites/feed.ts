@@ -1,4 +1,4 @@
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { type ApiClient, expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, FeedEvent, FeedPage, One, Resource } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -59,23 +59,19 @@ export function feedSuite(target: () => Target): void {
     });
 
     test('an event of the feed has the same bytes as the delivery to a webhook, plus its sequence', async () => {
-      const receiver = await startReceiver({ path: '' });
-      try {
-        const mine = await newAccount(target());
-        const by = await mine.client('live', 'admin');
-        const subscriber = await subscribe(by, receiver);
-        const created = await create(by, 'Naïve “quotes” 資源 🎈 \u2028 \u0007 "}');
-        const body = { metadata: { __proto__x: 'a', 'sequence":1': '{"}' }, status: 'inactive' };
-        expectStatus(await by.patch(`/v1/resources/${created.id}`, body), 200);
-        const received = new Map((await subscriber.waitFor(3)).map(({ envelope, raw }) => [envelope.id, `${raw}`]));
-        const { text } = await by.get<FeedPage>('/v1/events');
-        const { data } = JSON.parse(text) as FeedPage;
-        const delivered = data.map(({ id, sequence }) => received.get(id)?.replace(/}$/, `,"sequence":${sequence}}`));
-        expect(received.size).toBe(3);
-        expect(text.slice(0, text.indexOf('],"meta"'))).toBe(`{"data":[${delivered.join(',')}`);
-      } finally {
-        await receiver.close();
-      }
+      await using receiver = disposable(await startReceiver({ path: '' }));
+      const mine = await newAccount(target());
+      const by = await mine.client('live', 'admin');
+      const subscriber = await subscribe(by, receiver);
+      const created = await create(by, 'Naïve “quotes” 資源 🎈 \u2028 \u0007 "}');
+      const body = { metadata: { __proto__x: 'a', 'sequence":1': '{"}' }, status: 'inactive' };
+      expectStatus(await by.patch(`/v1/resources/${created.id}`, body), 200);
+      const received = new Map((await subscriber.waitFor(3)).map(({ envelope, raw }) => [envelope.id, `${raw}`]));
+      const { text } = await by.get<FeedPage>('/v1/events');
+      const { data } = JSON.parse(text) as FeedPage;
+      const delivered = data.map(({ id, sequence }) => received.get(id)?.replace(/}$/, `,"sequence":${sequence}}`));
+      expect(received.size).toBe(3);
+      expect(text.slice(0, text.indexOf('],"meta"'))).toBe(`{"data":[${delivered.join(',')}`);
     });
 
     test('the links of the feed lead through all events and back, with page numbers and the exact total', async () => {
@@ -95,7 +91,14 @@ export function feedSuite(target: () => Target): void {
       expect(sequencesOf((await list()).data)).toEqual(upTo(20));
       expect(sequencesOf((await list('?after=41&per_page=100')).data)).toEqual(upTo(50, 42));
       expect(await list('?after=50')).toMatchObject({ data: [], meta: { page: 4, total: 50 }, links: { next: null } });
-      for (const query of ['per_page=101', 'per_page=0', 'type=resource.created', 'cursor=x', 'after=1&after=1']) {
+      for (const query of [
+        'per_page=101',
+        'per_page=0',
+        'type=resource.created',
+        'sort=x',
+        'cursor=x',
+        'after=1&after=1',
+      ]) {
         const response = await client.get<ErrorBody>(`/v1/events?${query}`);
         expect([query, response.status]).toEqual([query, 400]);
         expect(response.body.error.details?.[0]?.field).toBe(query.split('=')[0]);

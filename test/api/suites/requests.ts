@@ -1,5 +1,5 @@
 import { newId } from '@rms/base/ids';
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { One, Page, Resource } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -12,6 +12,7 @@ interface RequestObject {
   readonly route: string | null;
   readonly status: number | null;
   readonly api_key_id: string | null;
+  readonly client_ip: string | null;
 }
 
 interface Timeline {
@@ -67,6 +68,12 @@ export function requestsSuite(target: () => Target): void {
       expect(await idsOf(`route=${route}&status=200`)).toEqual(['listed-request-5']);
       expect(await idsOf(`method=POST&api_key_id=${read?.api_key_id}&status=201`)).toHaveLength(4);
       expect(await idsOf(`api_key_id=${newId('key')}`)).toEqual([]);
+      expect(await idsOf('error_code=not_found')).toEqual(['listed-request-6']);
+      expect(await idsOf('error_code=conflict')).toEqual([]);
+      expect(await idsOf(`route=${route}&client_ip=${missing?.client_ip}`)).toHaveLength(2);
+      expect(await idsOf('client_ip=192.0.2.1')).toEqual([]);
+      expect(await idsOf(`user_id=${newId('usr')}`)).toEqual([]);
+      expect(await idsOf(`route=${route}&status=2xx`)).toEqual(['listed-request-5']);
       expect(await idsOf('created_after=2999-01-01T00:00:00Z')).toEqual([]);
       const pages = [await list('method=POST&per_page=3')];
       for (let next = pages[0]?.links.next; next; next = pages.at(-1)?.links.next) {
@@ -76,37 +83,33 @@ export function requestsSuite(target: () => Target): void {
     });
 
     test('the timeline of a request has its response, event, delivery and attempt', async () => {
-      const receiver = await startReceiver({ path: '' });
-      try {
-        const subscriber = await subscribe(client, receiver);
-        const { id } = await create('timeline-request-1');
-        await subscriber.waitForEventsOf(id, 1);
-        const timeline = await waitUntil(
-          async () => {
-            const answer = await client.get<One<Timeline>>('/v1/requests/timeline-request-1');
-            const { requests = [], deliveries = [] } = answer.status === 200 ? answer.body.data : {};
-            return requests.length === 1 && deliveries[0]?.attempts.length === 1 && answer.body.data;
-          },
-          { what: 'the complete timeline' },
-        );
-        expect(timeline).toMatchObject({
-          requests: [{ method: 'POST', path: '/v1/resources', status: 201 }],
-          events: [{ resource_id: id, type: 'resource.created' }],
-          deliveries: [{ webhook_id: subscriber.webhook.id, status: 'delivered', attempts: [{ status: 200 }] }],
-        });
-        const texts = timeline.steps.map(({ text }) => text).join('\n');
-        for (const part of [
-          'POST /v1/resources in live with key',
-          'resource.created evt_',
-          'responded 201',
-          'attempt 1 of',
-        ]) {
-          expect(texts).toContain(part);
-        }
-        expect(timeline.steps.map(({ at }) => at)).toEqual(timeline.steps.map(({ at }) => at).sort());
-      } finally {
-        await receiver.close();
+      await using receiver = disposable(await startReceiver({ path: '' }));
+      const subscriber = await subscribe(client, receiver);
+      const { id } = await create('timeline-request-1');
+      await subscriber.waitForEventsOf(id, 1);
+      const timeline = await waitUntil(
+        async () => {
+          const answer = await client.get<One<Timeline>>('/v1/requests/timeline-request-1');
+          const { requests = [], deliveries = [] } = answer.status === 200 ? answer.body.data : {};
+          return requests.length === 1 && deliveries[0]?.attempts.length === 1 && answer.body.data;
+        },
+        { what: 'the complete timeline' },
+      );
+      expect(timeline).toMatchObject({
+        requests: [{ method: 'POST', path: '/v1/resources', status: 201 }],
+        events: [{ resource_id: id, type: 'resource.created' }],
+        deliveries: [{ webhook_id: subscriber.webhook.id, status: 'delivered', attempts: [{ status: 200 }] }],
+      });
+      const texts = timeline.steps.map(({ text }) => text).join('\n');
+      for (const part of [
+        'POST /v1/resources in live with key',
+        'resource.created evt_',
+        'responded 201',
+        'attempt 1 of',
+      ]) {
+        expect(texts).toContain(part);
       }
+      expect(timeline.steps.map(({ at }) => at)).toEqual(timeline.steps.map(({ at }) => at).sort());
     });
 
     test('requests of other workspaces and environments are not listed and have no timeline', async () => {

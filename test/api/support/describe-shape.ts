@@ -1,3 +1,4 @@
+import { perSuite } from '@rms/testkit';
 import { readContract } from './openapi-contract.ts';
 import type { Shape, Target } from './shape.ts';
 
@@ -12,13 +13,11 @@ export function describeShape(
   suites: (target: () => Target) => void,
 ): void {
   describe(name, () => {
-    let shape: RunningShape | undefined;
     let target: Target | undefined;
+    const shape = perSuite(start);
     beforeAll(async () => {
-      shape = await start();
       target = { shape, contract: await readContract(shape.liveUrl, shape.dispatcher) };
     });
-    afterAll(() => shape?.stop());
     suites(() => {
       if (!target) throw new Error(`${name} did not start`);
       return target;

@@ -1,18 +1,14 @@
-import { waitUntil } from '@rms/testkit';
+import { perSuite, waitUntil } from '@rms/testkit';
 import { isPodReady, type Pod } from '../support/kubernetes.ts';
 import type { Stage } from '../support/stage.ts';
-import { prepareLoad, type WatchedLoad } from '../support/watched-load.ts';
+import { prepareLoad } from '../support/watched-load.ts';
 
 /** Number of successful requests before the first kill and after each kill. */
 const requestsBetween = 150;
 
 export function killsSuite(stage: () => Stage): void {
   describe('kill -9 under load', () => {
-    let load: WatchedLoad;
-    beforeAll(async () => {
-      load = await prepareLoad(stage(), 'kills');
-    });
-    afterAll(() => load?.close());
+    const load = perSuite(() => prepareLoad(stage(), 'kills'));
 
     for (const component of ['gateway', 'auth', 'resources', 'webhooks'] as const) {
       test(`of each pod of ${component}: every acknowledged create is kept, and its event is delivered`, async () => {

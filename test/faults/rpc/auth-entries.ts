@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Entries, inBoth, inOne, inWorkspace, notFoundItem, ofInstallation } from './entry.ts';
@@ -54,6 +55,12 @@ export const authEntries: Entries<'keys' | 'keyUses' | 'requests' | 'workspaces'
     searchRequests: inBoth(({ pageTokens }) => [
       [{ pageSize: 100 }, { requests: [] }],
       [{ pageSize: 1, pageToken: pageTokens.audit }, 'invalid_request'],
+    ]),
+    summarizeFailures: inBoth(() => [
+      [
+        { since: timestampFromMs(0), until: timestampFromMs(Date.now()) },
+        { requests: 0, keyId: '' },
+      ],
     ]),
   },
   workspaces: {

@@ -1985,7 +1985,11 @@ class ListRequestsQuery(TypedDict):
     route: NotRequired[str]
     """For example `/v1/resources/{id}`."""
     status: NotRequired[str]
+    error_code: NotRequired[str]
     api_key_id: NotRequired[str]
+    user_id: NotRequired[str]
+    """Only changes that this user made in the dashboard."""
+    client_ip: NotRequired[str]
     created_after: NotRequired[str]
     """Only items created at or after this time."""
     created_before: NotRequired[str]

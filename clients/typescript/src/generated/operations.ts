@@ -382,9 +382,9 @@ export class RequestsOperations {
    * They are recorded within seconds and kept for some days (REQUEST_LOG_DAYS); an installation may record only writes
    * and failed reads (REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are only
    * counted, and so are requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not
-   * recorded. A page may have fewer items than `per_page`, or none, although others follow: the number of requests read
-   * for a page is limited. Follow `links.next` until it is null. Requires a key with scope `admin`, or the permission
-   * `requests:read`.
+   * recorded. With several filters, or one for `GET` or a successful status, a page may have fewer items than
+   * `per_page`, or none, although others follow: the number of requests read for a page is limited. Follow `links.next`
+   * until it is null. Requires a key with scope `admin`, or the permission `requests:read`.
    */
   list(query: ListRequestsQuery = {}, options?: CallOptions): List<Request, RequestList['meta']> {
     return new List(this.#transport, '/v1/requests', query, options);

@@ -1670,7 +1670,11 @@ export interface ListRequestsQuery {
   /** For example `/v1/resources/{id}`. */
   route?: string | undefined;
   status?: string | undefined;
+  error_code?: string | undefined;
   api_key_id?: string | undefined;
+  /** Only changes that this user made in the dashboard. */
+  user_id?: string | undefined;
+  client_ip?: string | undefined;
   /** Only items created at or after this time. */
   created_after?: string | undefined;
   /** Only items created before this time. */

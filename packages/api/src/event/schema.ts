@@ -29,7 +29,9 @@ const object = resource
     input_type: z
       .enum(['standard', 'advanced'])
       .optional()
-      .describe('The `type` of the request that created the resource. Absent in events of releases that did not send it.'),
+      .describe(
+        'The `type` of the request that created the resource. Absent in events of releases that did not send it.',
+      ),
     version: z
       .int()
       .min(1)

@@ -1,5 +1,7 @@
+import { normalizeAddress } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
 import { shownText } from '@rms/net/http';
+import { actorOfUser } from '@rms/rpc';
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
@@ -14,9 +16,22 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 const status = z
   .string()
-  .regex(/^(?:[45]xx|[1-5]\d\d)$/, 'must be 4xx, 5xx or a status such as 404')
-  .describe('`4xx`, `5xx` or a status.')
+  .regex(/^[1-5](?:xx|\d\d)$/, 'must be a class such as 4xx, or a status such as 404')
+  .describe('A class such as `4xx`, or a status.')
   .meta({ examples: ['4xx'] });
+
+const errorCode = z
+  .string()
+  .regex(/^[a-z_]{1,64}$/, 'must be an error code, such as not_found')
+  .describe('Error code of the response.')
+  .meta({ examples: ['not_found'] });
+
+const clientIp = z
+  .string()
+  .max(45)
+  .refine((value) => normalizeAddress(value) !== undefined, 'must be an IP address')
+  .describe('IPv4 or IPv6 address of the client.')
+  .meta({ examples: ['203.0.113.7'] });
 
 const listRequests = defineEndpoint({
   method: 'get',
@@ -27,15 +42,19 @@ const listRequests = defineEndpoint({
     'API requests of the workspace and environment, and changes in the dashboard, newest first. They are recorded within ' +
     'seconds and kept for some days (REQUEST_LOG_DAYS); an installation may record only writes and failed reads ' +
     '(REQUEST_LOG). Above 100 per minute and gateway, requests that get 401, 403 or 429 are only counted, and so are ' +
-    'requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not recorded. A page may have fewer items than `per_page`, or none, although others follow: the number of ' +
-    'requests read for a page is limited. Follow `links.next` until it is null.',
+    'requests above 1,000,000 per day (`meta.left_out`). Requests without a valid key are not recorded. With several ' +
+    'filters, or one for `GET` or a successful status, a page may have fewer items than `per_page`, or none, although ' +
+    'others follow: the number of requests read for a page is limited. Follow `links.next` until it is null.',
   tag: 'Requests',
   permission: 'requests:read',
   query: z.strictObject({
     method: z.enum(methods).optional(),
     route: text(1, 200).optional().describe('For example `/v1/resources/{id}`.'),
     status: status.optional(),
+    error_code: errorCode.optional(),
     api_key_id: idFilter('key').optional(),
+    user_id: idFilter('usr').optional().describe('Only changes that this user made in the dashboard.'),
+    client_ip: clientIp.optional(),
     ...createdRange,
     ...pageQuery,
   }),
@@ -50,7 +69,10 @@ const listRequests = defineEndpoint({
         method: query.method ?? '',
         route: query.route?.replaceAll(/\{(\w+)\}/g, ':$1') ?? '',
         ...statusRangeOf(query.status),
+        errorCode: query.error_code ?? '',
         keyId: query.api_key_id ?? '',
+        actor: query.user_id === undefined ? '' : actorOfUser(query.user_id),
+        clientAddress: (query.client_ip && normalizeAddress(query.client_ip)) ?? '',
         ...(since === undefined ? {} : { since: toTimestamp(since) }),
         ...(until === undefined ? {} : { until: toTimestamp(until) }),
         pageSize: pageSizeOf(query),

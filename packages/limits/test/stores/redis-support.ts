@@ -1,5 +1,5 @@
 import { createLogger } from '@rms/runtime/logging';
-import { type RedisServer, startRedis, waitUntil } from '@rms/testkit';
+import { disposable, type RedisServer, startRedis, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
 import type { Freshness, LimitCheck, Limiter, LimiterOptions } from '../../src/limiter.ts';
 import { createRedisLimiter, type RedisLimiterOptions } from '../../src/redis-limiter.ts';
@@ -46,12 +46,8 @@ export async function openRedisBench(settings: Readonly<Record<string, string>> 
     },
     /** Runs commands on Redis directly. */
     async raw<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
-      const redis = new Redis(server.url);
-      try {
-        return await ask(redis);
-      } finally {
-        redis.disconnect();
-      }
+      await using redis = disposable(new Redis(server.url), 'disconnect');
+      return await ask(redis);
     },
     freshnessOf,
     /** Waits until a check has the freshness. Uses random keys, so that rate limits do not interfere. */

@@ -7,6 +7,7 @@ import { readSettings } from '@rms/runtime/settings';
 import {
   type Certificates,
   describeWith,
+  disposable,
   makeCertificates,
   type RedisServer,
   startRedis,
@@ -106,21 +107,20 @@ describeWith('redis-server', 'the limiter on Redis with TLS and users', () => {
   });
 
   test('a server whose certificate is rejected may send an alert afterwards: the second error is ignored', async () => {
-    const redis = connectLater({ url: server.url, tls: { ca: readFileSync(untrusted.caFile) } });
-    try {
-      const sockets: Socket[] = [];
-      const errors: Error[] = [];
-      redis.on('error', (error) => {
-        errors.push(error);
-        sockets.push((redis as unknown as { stream: Socket }).stream);
-      });
-      await expect(redis.connect()).rejects.toThrow('Connection is closed');
-      expect(errors[0]?.message).toMatch(/self-signed certificate|unable to verify/);
-      expect(() => sockets[0]?.emit('error', new Error('alert decode error'))).not.toThrow();
-      expect(errors).toHaveLength(1);
-    } finally {
-      redis.disconnect();
-    }
+    await using redis = disposable(
+      connectLater({ url: server.url, tls: { ca: readFileSync(untrusted.caFile) } }),
+      'disconnect',
+    );
+    const sockets: Socket[] = [];
+    const errors: Error[] = [];
+    redis.on('error', (error) => {
+      errors.push(error);
+      sockets.push((redis as unknown as { stream: Socket }).stream);
+    });
+    await expect(redis.connect()).rejects.toThrow('Connection is closed');
+    expect(errors[0]?.message).toMatch(/self-signed certificate|unable to verify/);
+    expect(() => sockets[0]?.emit('error', new Error('alert decode error'))).not.toThrow();
+    expect(errors).toHaveLength(1);
   });
 
   test('a host name that does not match the certificate: unreachable', async () => {

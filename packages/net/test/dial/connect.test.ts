@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { connect } from '@rms/net/dial';
 import {
+  disposable,
   freePort,
   listenOnLoopback,
   makeCertificates,
@@ -35,28 +36,20 @@ describe('connecting to a server', () => {
     await expect(connect({ host: '127.0.0.1', port, timeoutMs })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     const unknown = connect({ host: 'unknown.invalid', port, timeoutMs });
     await expect(unknown).rejects.toMatchObject({ code: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/) });
-    const frozen = await startFrozenReceiver();
-    try {
-      await expect(connect({ host: '127.0.0.1', port: frozen.port, timeoutMs: 50 })).rejects.toMatchObject({
-        code: 'ETIMEDOUT',
-        message: `the connection to 127.0.0.1:${frozen.port} timed out after 50 ms`,
-      });
-    } finally {
-      await frozen.stop();
-    }
+    await using frozen = disposable(await startFrozenReceiver());
+    await expect(connect({ host: '127.0.0.1', port: frozen.port, timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'ETIMEDOUT',
+      message: `the connection to 127.0.0.1:${frozen.port} timed out after 50 ms`,
+    });
   });
 
   test('ends when its signal aborts', async () => {
-    const frozen = await startFrozenReceiver();
+    await using frozen = disposable(await startFrozenReceiver());
     const stop = new AbortController();
-    try {
-      const connecting = connect({ host: '127.0.0.1', port: frozen.port, timeoutMs, signal: stop.signal });
-      stop.abort(new Error('the caller gave up'));
-      await expect(connecting).rejects.toThrow('the caller gave up');
-      await expect(connect({ host: '127.0.0.1', port: 1, timeoutMs, signal: stop.signal })).rejects.toThrow('gave up');
-    } finally {
-      await frozen.stop();
-    }
+    const connecting = connect({ host: '127.0.0.1', port: frozen.port, timeoutMs, signal: stop.signal });
+    stop.abort(new Error('the caller gave up'));
+    await expect(connecting).rejects.toThrow('the caller gave up');
+    await expect(connect({ host: '127.0.0.1', port: 1, timeoutMs, signal: stop.signal })).rejects.toThrow('gave up');
   });
 
   describe('with TLS', () => {

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { endSpan, isTracing, spanKind, startSpan } from '@rms/async/tracing';
-import { listenOnLoopback, makeCertificates, startConnectProxy, startOtlpCollector, waitUntil } from '@rms/testkit';
+import {
+  disposable,
+  listenOnLoopback,
+  makeCertificates,
+  startConnectProxy,
+  startOtlpCollector,
+  waitUntil,
+} from '@rms/testkit';
 import { startTracing } from '../../src/tracing/index.ts';
 
 const lines: string[] = [];
@@ -92,34 +99,30 @@ describe('startTracing', () => {
   test.each(['http', 'grpc'] as const)(
     'sends ended spans to a collector by %s, and the remaining spans at the end',
     async (way) => {
-      const collector = await startOtlpCollector();
-      try {
-        const env = {
-          ...collector.env[way],
-          OTEL_BSP_SCHEDULE_DELAY: '60000',
-          OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=trial',
-        };
-        Object.assign(process.env, env);
-        const tracing = await start(env);
-        const step = { name: 'work', kind: spanKind.internal, attributes: { 'rms.request_id': 'req-1' } };
-        endSpan(startSpan(step, undefined));
-        tracing?.ending();
-        await tracing?.stop();
-        expect(await collector.spans()).toMatchObject([
-          {
-            service: 'rms-test',
-            name: 'work',
-            kind: 'INTERNAL',
-            parentSpanId: '',
-            resource: { 'service.namespace': 'rms', 'deployment.environment.name': 'trial' },
-            attributes: { 'rms.request_id': 'req-1' },
-          },
-        ]);
-        expect(isTracing()).toBe(false);
-        expect(lines).toEqual([]);
-      } finally {
-        await collector.stop();
-      }
+      await using collector = disposable(await startOtlpCollector());
+      const env = {
+        ...collector.env[way],
+        OTEL_BSP_SCHEDULE_DELAY: '60000',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=trial',
+      };
+      Object.assign(process.env, env);
+      const tracing = await start(env);
+      const step = { name: 'work', kind: spanKind.internal, attributes: { 'rms.request_id': 'req-1' } };
+      endSpan(startSpan(step, undefined));
+      tracing?.ending();
+      await tracing?.stop();
+      expect(await collector.spans()).toMatchObject([
+        {
+          service: 'rms-test',
+          name: 'work',
+          kind: 'INTERNAL',
+          parentSpanId: '',
+          resource: { 'service.namespace': 'rms', 'deployment.environment.name': 'trial' },
+          attributes: { 'rms.request_id': 'req-1' },
+        },
+      ]);
+      expect(isTracing()).toBe(false);
+      expect(lines).toEqual([]);
     },
   );
 

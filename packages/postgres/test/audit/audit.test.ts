@@ -1,5 +1,5 @@
 import { firstId, newId } from '@rms/base/ids';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import {
   type AuditOrigin,
   actorOf,
@@ -11,11 +11,7 @@ import {
 } from '../../src/audit/index.ts';
 
 describe('The audit log', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
 
   const origin: AuditOrigin = { actor: 'operator:alice@laptop', actorName: '', clientAddress: '', requestId: 'req_1' };
   const target = { id: 'key_1', name: 'ci' };

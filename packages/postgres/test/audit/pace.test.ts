@@ -1,4 +1,4 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { type AuditOrigin, appendAudit, auditThrottles, migrations } from '../../src/audit/index.ts';
 
 const principal = { workspaceId: 'ws_1', keyId: 'key_1' } as AuditOrigin['principal'];
@@ -7,11 +7,7 @@ const byUser = { ...byKey, actor: 'user:usr_1' };
 const byOperator = { ...byKey, actor: 'operator:a@b' };
 
 describe('The pace of audited changes', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
 
   const target = { id: 'wh_1', name: '' };
   const tested = (workspaceId: string, more: { readonly environment?: undefined } = {}) => [

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isTimeout, migrate } from '@rms/postgres/db';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import {
   type AuditOrigin,
   appendAudit,
@@ -20,11 +20,7 @@ const origin: AuditOrigin = { actor: 'operator:a@b', actorName: '', clientAddres
 const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7).replace('-', '');
 
 describe('The months of the audit log', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([migrations]);
-  });
-  afterAll(() => database?.drop());
+  const database = perSuite(() => testDatabase([migrations]));
 
   const partitions = async () => {
     const { rows } = await database.pool.query<{ name: string }>(

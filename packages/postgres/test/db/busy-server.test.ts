@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perSuite, testDatabase, waitUntil } from '@rms/testkit';
 import pg from 'pg';
 import { createPool, migrate } from '../../src/db/index.ts';
 
 describe('a migration of a server without free connections', () => {
-  let database: TestDatabase;
   const login = `rms_test_${randomBytes(4).toString('hex')}`;
-  beforeAll(async () => {
-    database = await testDatabase([]);
-    await database.pool.query(`create role ${login} login password 'plain' connection limit 1`);
-  });
   afterAll(async () => {
     await database.pool.query(`drop role ${login}`);
-    await database.drop();
+  });
+  const database = perSuite(() => testDatabase([]));
+  beforeAll(async () => {
+    await database.pool.query(`create role ${login} login password 'plain' connection limit 1`);
   });
 
   test('waits until a connection is free, and the log says so', async () => {

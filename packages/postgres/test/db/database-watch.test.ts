@@ -1,4 +1,4 @@
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perTest, testDatabase, waitUntil } from '@rms/testkit';
 import { createDatabaseWatch, createPool, type Pool } from '../../src/db/index.ts';
 
 const queues = {
@@ -7,16 +7,14 @@ const queues = {
 };
 
 describe('createDatabaseWatch', () => {
-  let database: TestDatabase;
   let pools: Pool[] = [];
-  beforeEach(async () => {
-    database = await testDatabase([]);
-    await database.pool.query('create table letters (id integer); create table parcels (due_at timestamptz)');
-  });
   afterEach(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     pools = [];
-    await database.drop();
+  });
+  const database = perTest(() => testDatabase([]));
+  beforeEach(async () => {
+    await database.pool.query('create table letters (id integer); create table parcels (due_at timestamptz)');
   });
   const open = () => {
     const pool = createPool({ url: database.url, max: 1, applicationName: 'watch', log: { warn() {} } });

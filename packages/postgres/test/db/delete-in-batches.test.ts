@@ -1,14 +1,12 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { deleteInBatches } from '../../src/db/delete-in-batches.ts';
 import type { Queryable } from '../../src/db/queryable.ts';
 
 describe('deleteInBatches', () => {
-  let database: TestDatabase;
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     await database.pool.query('create table rows (number integer primary key)');
   });
-  afterAll(() => database?.drop());
   beforeEach(async () => {
     await database.pool.query('truncate rows');
     await database.pool.query('insert into rows select generate_series(1, 2500)');

@@ -1,15 +1,11 @@
 import { createLogger } from '@rms/runtime/logging';
-import { type TestDatabase, testDatabase, testSlowNames } from '@rms/testkit';
+import { disposable, perSuite, testDatabase, testSlowNames } from '@rms/testkit';
 import { createPool } from '../../src/db/index.ts';
 
 const log = createLogger({ name: 'db', level: 'silent' });
 
 describe('a pool connects to PostgreSQL', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase([]);
-  });
-  afterAll(() => database.drop());
+  const database = perSuite(() => testDatabase([]));
 
   testSlowNames(() => {
     const url = new URL(database.url);
@@ -18,12 +14,8 @@ describe('a pool connects to PostgreSQL', () => {
       reach: async (host, port) => {
         url.hostname = host;
         url.port = `${port}`;
-        const pool = createPool({ url: url.href, max: 1, applicationName: 'test', log });
-        try {
-          expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-        } finally {
-          await pool.end();
-        }
+        await using pool = disposable(createPool({ url: url.href, max: 1, applicationName: 'test', log }));
+        expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
       },
       stop() {},
     };

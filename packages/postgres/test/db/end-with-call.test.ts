@@ -1,23 +1,21 @@
 import { CallScope, inCall } from '@rms/async';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
-import { createPool, inOneRoundTrip, inTransaction, type Pool } from '../../src/db/index.ts';
+import { perTest, type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { createPool, inOneRoundTrip, inTransaction } from '../../src/db/index.ts';
 
 const reason = new Error('the deadline passed');
 const canceled = { code: '57014', message: expect.stringContaining('user request') };
 
 describe('statements of a call that ends early', () => {
   let database: TestDatabase;
-  let pool: Pool;
   let call: CallScope;
   beforeAll(async () => {
     database = await testDatabase([]);
     await database.pool.query('create table t (n integer)');
   });
+  const pool = perTest(() => createPool({ url: database.url, max: 1, applicationName: 'calls', log: { warn() {} } }));
   beforeEach(() => {
-    pool = createPool({ url: database.url, max: 1, applicationName: 'calls', log: { warn() {} } });
     call = new CallScope();
   });
-  afterEach(() => pool.end());
   afterAll(() => database?.drop());
 
   const untilRunning = () =>

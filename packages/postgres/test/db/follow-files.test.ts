@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { makeCertificates, startPostgres } from '@rms/testkit';
+import { disposable, makeCertificates, startPostgres } from '@rms/testkit';
 import { openPool, type Pool } from '../../src/db/index.ts';
 
 describe('new connections use the current files', () => {
@@ -54,13 +54,15 @@ describe('new connections use the current files', () => {
 
   test('the CA and the client certificate', async () => {
     const [ours, strangers] = [makeCertificates(join(folder, 'ours')), makeCertificates(join(folder, 'strangers'))];
-    const server = await startPostgres(
-      {},
-      {
-        ...ours.issue('postgres', { sans: ['127.0.0.1'] }),
-        clientCaFile: ours.caFile,
-        accessRules: 'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n',
-      },
+    await using server = disposable(
+      await startPostgres(
+        {},
+        {
+          ...ours.issue('postgres', { sans: ['127.0.0.1'] }),
+          clientCaFile: ours.caFile,
+          accessRules: 'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n',
+        },
+      ),
     );
     const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(folder, `${name}.pem`)) as [
       string,
@@ -74,16 +76,11 @@ describe('new connections use the current files', () => {
     };
     use(strangers, strangers.issue('client'));
     const env = { DATABASE_URL: server.url, DATABASE_CA_FILE: ca, DATABASE_CERT_FILE: cert, DATABASE_KEY_FILE: key };
-    const pool = openPool(readSettings(env), { name: 'test', max: 1, log });
-    try {
-      await expect(pool.query('select 1')).rejects.toThrow(/self-signed certificate|unable to verify/);
-      use(ours, strangers.issue('client'));
-      await expect(pool.query('select 1')).rejects.toThrow(/unknown ca|certificate|ECONNRESET/i);
-      use(ours, ours.issue('client'));
-      expect(await isConnected(pool)).toBe(true);
-    } finally {
-      await pool.end();
-      await server.stop();
-    }
+    await using pool = disposable(openPool(readSettings(env), { name: 'test', max: 1, log }));
+    await expect(pool.query('select 1')).rejects.toThrow(/self-signed certificate|unable to verify/);
+    use(ours, strangers.issue('client'));
+    await expect(pool.query('select 1')).rejects.toThrow(/unknown ca|certificate|ECONNRESET/i);
+    use(ours, ours.issue('client'));
+    expect(await isConnected(pool)).toBe(true);
   });
 });

@@ -1,13 +1,11 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { inTransaction } from '../../src/db/index.ts';
 
 describe('inTransaction', () => {
-  let database: TestDatabase;
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     await database.pool.query('create table things (id int primary key)');
   });
-  afterAll(() => database?.drop());
 
   const count = async () =>
     (await database.pool.query<{ n: number }>('select count(*)::int as n from things')).rows[0]?.n;

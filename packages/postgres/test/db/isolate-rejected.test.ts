@@ -1,15 +1,13 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { isolateRejected } from '../../src/db/index.ts';
 
 describe('isolateRejected', () => {
-  let database: TestDatabase;
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     await database.pool.query(`
       create table days (day integer not null, check (day <> 13)) partition by range (day);
       create table days_1 partition of days for values from (1) to (32)`);
   });
-  afterAll(() => database?.drop());
   beforeEach(() => database.pool.query('truncate days'));
 
   const insert = (days: readonly number[]) =>

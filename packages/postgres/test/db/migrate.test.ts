@@ -1,24 +1,22 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestDatabase, testDatabase, waitUntil } from '@rms/testkit';
+import { perTest, testDatabase, waitUntil } from '@rms/testkit';
 import { createPool, type Migration, migrate } from '../../src/db/index.ts';
 
 const log = { warn() {} };
 
 describe('migrate', () => {
-  let database: TestDatabase;
   let directory: string;
   let migration: Migration;
-  beforeEach(async () => {
-    database = await testDatabase([]);
+  afterEach(async () => {
+    rmSync(directory, { recursive: true });
+  });
+  const database = perTest(() => testDatabase([]));
+  beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'rms-migrations-'));
     migration = { schema: 'thing', directory, grants: {} };
     write('0001-things.sql', 'create table thing.things (id text primary key);');
-  });
-  afterEach(async () => {
-    await database.drop();
-    rmSync(directory, { recursive: true });
   });
 
   const write = (name: string, sql: string) => writeFileSync(join(directory, name), sql);

@@ -1,16 +1,14 @@
 import { RmsError } from '@rms/base/errors';
-import { freePort, type TestDatabase, testDatabase } from '@rms/testkit';
+import { freePort, perSuite, testDatabase } from '@rms/testkit';
 import { createPool, inTransaction, isRefusal, isTimeout, translatePgError } from '../../src/db/index.ts';
 
 const log = { warn() {} };
 
 describe('translatePgError', () => {
-  let database: TestDatabase;
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     await database.pool.query('create table things (id int constraint things_pkey primary key, name text)');
   });
-  afterAll(() => database?.drop());
 
   const failureOf = async (work: Promise<unknown>) =>
     work.then(

@@ -1,30 +1,24 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { disposable, perSuite, testDatabase } from '@rms/testkit';
 import { createPool } from '../../src/db/index.ts';
 
 /** Startup messages have a length of 4 bytes, the protocol's version, and pairs of texts that end with a zero byte. */
 const headBytes = 8;
 
 describe('a pooler', () => {
-  let database: TestDatabase;
   let pooler: Awaited<ReturnType<typeof startPooler>>;
-  beforeAll(async () => {
-    database = await testDatabase([]);
-    pooler = await startPooler(database.url);
-  });
   afterAll(async () => {
     pooler?.stop();
-    await database?.drop();
+  });
+  const database = perSuite(() => testDatabase([]));
+  beforeAll(async () => {
+    pooler = await startPooler(database.url);
   });
 
   const ask = async () => {
-    const pool = createPool({ url: pooler.url, max: 1, applicationName: 'test', log: { warn() {} } });
-    try {
-      return (await pool.query(`select current_setting('plan_cache_mode') as mode`)).rows;
-    } finally {
-      await pool.end();
-    }
+    await using pool = disposable(createPool({ url: pooler.url, max: 1, applicationName: 'test', log: { warn() {} } }));
+    return (await pool.query(`select current_setting('plan_cache_mode') as mode`)).rows;
   };
 
   test('that passes on the settings of sessions is used', async () => {

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { createPool, type Grants, migrate, type Pool, roleName, type ServiceRole } from '../../src/db/index.ts';
 
 const log = { warn() {} };
 const services = ['auth', 'resources', 'webhooks', 'alerts'] as const;
 
 describe('The roles of the services', () => {
-  let database: TestDatabase;
   let directory: string;
   const prefix = `rms_test_${randomBytes(4).toString('hex')}`;
   const pools: Pool[] = [];
@@ -22,20 +21,19 @@ describe('The roles of the services', () => {
     pools.push(pool);
     return pool;
   };
-  beforeAll(async () => {
-    database = await testDatabase([]);
-    directory = mkdtempSync(join(tmpdir(), 'rms-roles-'));
-    writeFileSync(join(directory, '0001-things.sql'), 'create table thing.things (id text primary key);');
-    await run({ auth: 'select, insert', resources: 'select, insert, update, delete' });
-  });
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
     for (const service of services) {
       await database.pool.query(`drop owned by ${roleName(prefix, service)}`);
       await database.pool.query(`drop role ${roleName(prefix, service)}`);
     }
-    await database.drop();
     rmSync(directory, { recursive: true });
+  });
+  const database = perSuite(() => testDatabase([]));
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'rms-roles-'));
+    writeFileSync(join(directory, '0001-things.sql'), 'create table thing.things (id text primary key);');
+    await run({ auth: 'select, insert', resources: 'select, insert, update, delete' });
   });
   const denied = { code: '42501' };
 

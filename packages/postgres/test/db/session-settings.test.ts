@@ -1,12 +1,14 @@
-import { type TestDatabase, testDatabase } from '@rms/testkit';
+import { perSuite, testDatabase } from '@rms/testkit';
 import { createPool, type Pool } from '../../src/db/index.ts';
 
 describe('a session in a database with other defaults', () => {
-  let database: TestDatabase;
   let pool: Pool;
   const open = () => createPool({ url: database.url, max: 1, applicationName: 'test', log: { warn() {} } });
+  afterAll(async () => {
+    await pool?.end();
+  });
+  const database = perSuite(() => testDatabase([]));
   beforeAll(async () => {
-    database = await testDatabase([]);
     const name = new URL(database.url).pathname.slice(1);
     const before = open();
     for (const setting of [
@@ -21,10 +23,6 @@ describe('a session in a database with other defaults', () => {
       await before.query(`alter database "${name}" set ${setting}`);
     await before.end();
     pool = open();
-  });
-  afterAll(async () => {
-    await pool?.end();
-    await database?.drop();
   });
 
   test('reads and writes values as usual', async () => {

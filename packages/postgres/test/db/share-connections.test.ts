@@ -1,18 +1,14 @@
 import { CallScope, inCall } from '@rms/async';
-import { type TestDatabase, testDatabase, testPool } from '@rms/testkit';
-import { inTransaction, type Pool } from '../../src/db/index.ts';
+import { perTest, type TestDatabase, testDatabase, testPool } from '@rms/testkit';
+import { inTransaction } from '../../src/db/index.ts';
 import { ConnectionShares } from '../../src/db/session-pool.ts';
 
 describe('connections of a pool', () => {
   let database: TestDatabase;
-  let pool: Pool;
   beforeAll(async () => {
     database = await testDatabase([]);
   });
-  beforeEach(() => {
-    pool = testPool({ url: database.url, max: 4, applicationName: 'shares', log: { warn() {} } });
-  });
-  afterEach(() => pool.end());
+  const pool = perTest(() => testPool({ url: database.url, max: 4, applicationName: 'shares', log: { warn() {} } }));
   afterAll(() => database?.drop());
 
   /** Occupies a connection for a workspace from `started` until `end` is called. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
-import { type Certificates, makeCertificates, type PostgresServer, startPostgres } from '@rms/testkit';
+import { type Certificates, disposable, makeCertificates, type PostgresServer, startPostgres } from '@rms/testkit';
 import { openPool, type Pool } from '../../src/db/index.ts';
 
 const lines: string[] = [];
@@ -121,22 +121,18 @@ describe('PostgreSQL with TLS', () => {
   test.each(['prefer', 'require'])(
     'channel_binding=%s: another server with a valid certificate is rejected',
     async (binding) => {
-      const between = await startTlsRelay(server, trusted.issue('postgres', { sans: ['127.0.0.1'] }), trusted.caFile);
-      try {
-        const ca = { DATABASE_CA_FILE: trusted.caFile };
-        const at =
-          (port: string | number, query = '') =>
-          (url: URL) =>
-            Object.assign(url, { port, search: query });
-        const query = `?channel_binding=${binding}`;
-        expect(await versionOf(open(ca, at(between.port)))).toMatchObject({ ssl: true });
-        expect(await versionOf(open(ca, at(new URL(server.url).port, query)))).toMatchObject({ ssl: true });
-        await expect(open(ca, at(between.port, query)).query('select 1')).rejects.toThrow(
-          /channel binding check failed/,
-        );
-      } finally {
-        between.stop();
-      }
+      await using between = disposable(
+        await startTlsRelay(server, trusted.issue('postgres', { sans: ['127.0.0.1'] }), trusted.caFile),
+      );
+      const ca = { DATABASE_CA_FILE: trusted.caFile };
+      const at =
+        (port: string | number, query = '') =>
+        (url: URL) =>
+          Object.assign(url, { port, search: query });
+      const query = `?channel_binding=${binding}`;
+      expect(await versionOf(open(ca, at(between.port)))).toMatchObject({ ssl: true });
+      expect(await versionOf(open(ca, at(new URL(server.url).port, query)))).toMatchObject({ ssl: true });
+      await expect(open(ca, at(between.port, query)).query('select 1')).rejects.toThrow(/channel binding check failed/);
     },
   );
 
@@ -153,13 +149,9 @@ describe('PostgreSQL with TLS', () => {
   );
 
   test('a server without TLS: rejected instead of used unencrypted', async () => {
-    const plain = await startPostgres();
-    try {
-      const env = { DATABASE_CA_FILE: trusted.caFile, DATABASE_URL: plain.url };
-      await expect(open(env).query('select 1')).rejects.toThrow(/does not support SSL/);
-    } finally {
-      await plain.stop();
-    }
+    await using plain = disposable(await startPostgres());
+    const env = { DATABASE_CA_FILE: trusted.caFile, DATABASE_URL: plain.url };
+    await expect(open(env).query('select 1')).rejects.toThrow(/does not support SSL/);
   });
 });
 

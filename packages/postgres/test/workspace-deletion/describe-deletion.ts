@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
 import type { Pool } from '@rms/postgres/db';
-import { fillWorkspace, rowsOfWorkspace, type TestDatabase, waitUntil } from '@rms/testkit';
+import { fillWorkspace, perSuite, rowsOfWorkspace, type TestDatabase, waitUntil } from '@rms/testkit';
 import { deleteContents, type WorkspaceContents } from '../../src/workspace-deletion/index.ts';
 
 /**
@@ -26,13 +26,11 @@ export function describeDeletion({
   const deletedWorkspaces = `${contents.schema}.deleted_workspaces`;
 
   describe('the rows of a deleted workspace', () => {
-    let database: TestDatabase;
     let pool: Pool;
-    beforeAll(async () => {
-      database = await createDatabase();
+    const database = perSuite(createDatabase);
+    beforeAll(() => {
       pool = database.pool;
     });
-    afterAll(() => database?.drop());
 
     const filled = async () => {
       const id = newId('ws');

@@ -1,23 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describeWith, type RedisServer, startRedis } from '../../src/index.ts';
+import { describeWith, disposable, perSuite, startRedis } from '../../src/index.ts';
 
 describeWith('redis-server', 'startRedis', () => {
-  let redis: RedisServer;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis?.stop());
+  const redis = perSuite(startRedis);
 
   const ask = async (command: string): Promise<string> => {
-    const socket = connect(Number(new URL(redis.url).port), '127.0.0.1');
-    try {
-      socket.write(`${command}\r\n`);
-      const [response] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
-      return String(response).trim();
-    } finally {
-      socket.destroy();
-    }
+    await using socket = disposable(connect(Number(new URL(redis.url).port), '127.0.0.1'), 'destroy');
+    socket.write(`${command}\r\n`);
+    const [response] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
+    return String(response).trim();
   };
 
   test('responds to commands', async () => {

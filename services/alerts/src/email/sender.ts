@@ -33,6 +33,8 @@ export interface SenderParts {
   /** The queue of the table. */
   readonly queue: Queue;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
+  /** See `AlertsConfig`. */
+  readonly pollMs: number;
   /** Sends one message. "unsendable": its content cannot be read. Never rejects. */
   readonly transmit: (
     message: LeasedEmail,
@@ -44,7 +46,6 @@ export interface SenderParts {
   readonly log: Logger;
 }
 
-const pollMs = 2_000;
 const batchSize = 5;
 /** Longer than the delivery of a message can take. */
 const leaseMs = 90_000;
@@ -57,7 +58,8 @@ const maxReplyLength = 300;
  *     ▲                  │  │  └──permanent failure, or too old──► failed
  *     └──after a delay───┘  └── process dies: the lease expires ──► queued
  */
-export function createSender({ name, table, pool, queue, time, transmit, count, noun, log }: SenderParts): Worker {
+export function createSender(parts: SenderParts): Worker {
+  const { name, table, pool, queue, time, pollMs, transmit, count, noun, log } = parts;
   const send = async (message: LeasedEmail) => {
     const fields = {
       [`${noun.replaceAll(' ', '_')}_id`]: message.id,
@@ -100,7 +102,7 @@ export function createSender({ name, table, pool, queue, time, transmit, count, 
   };
 }
 
-export interface EmailSenderParts extends Pick<SenderParts, 'pool' | 'queue' | 'time' | 'log'> {
+export interface EmailSenderParts extends Pick<SenderParts, 'pool' | 'queue' | 'time' | 'pollMs' | 'log'> {
   readonly box: SecretBox;
   readonly deliver: Deliver;
   readonly sender: Sender;

@@ -1,5 +1,5 @@
 import { oneLine } from '../email/email.ts';
-import type { Observation } from '../incident/incident.ts';
+import { dayMs, type Observation } from '../incident/incident.ts';
 import type { AlertKind, Rule } from '../rule/rule.ts';
 
 /** Input of a rule evaluation. */
@@ -45,8 +45,6 @@ export interface Found extends Observation {
   /** URL of the webhook or name of the key; see rms.alerts.v1.Incident. Empty for the environment or if unknown. */
   readonly object: string;
 }
-
-const dayMs = 24 * 3_600_000;
 
 /** Evaluates all enabled rules. A subject without an observation is healthy or no longer exists. */
 export function observe(rules: readonly Rule[], facts: Facts, nowMs: number): Found[] {

@@ -42,7 +42,7 @@ export interface Step {
   readonly notice: Notice | undefined;
 }
 
-const dayMs = 24 * 3_600_000;
+export const dayMs = 24 * 3_600_000;
 /** Base of the healthy time that recurrences require: 10 minutes after the first, doubled by each further one. */
 const flappingCalmMs = 5 * 60_000;
 const maxCalmMs = 6 * 3_600_000;

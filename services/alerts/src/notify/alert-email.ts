@@ -31,6 +31,8 @@ export interface AlertEmail extends Tenant {
   readonly report?: EmailReport | undefined;
   /** Incidents that the same email reported and that are still open. */
   readonly remaining?: number;
+  /** Query of the page of requests that shows those of an incident about requests. */
+  readonly requestsSearch?: string | undefined;
 }
 
 const subjectPrefixes = { opened: '', repeated: 'Ongoing: ', recovered: 'Recovered: ', test: 'Test: ' } as const;
@@ -72,7 +74,7 @@ export function alertEmail(email: AlertEmail): EmailContent {
   const isPart = notice === 'recovered' && remaining > 0;
   const title = `${isPart ? 'Partly recovered: ' : subjectPrefixes[notice]}${report?.title ?? titleOf(kind, incidents)}`;
   const all = { label: 'View all alerts', path: () => '/settings/alerts' };
-  const action = isOne ? actionOf(kind) : all;
+  const action = isOne ? actionOf(email) : all;
   const content = renderLayout({
     subject: `${title} · ${oneLine(workspaceName, 60)} (${environment})`,
     headline: title,
@@ -151,7 +153,7 @@ function isAboutWebhook(kind: AlertKind): boolean {
   return kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row' || kind === 'webhook_disabled';
 }
 
-function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) => string } {
+function actionOf({ kind, requestsSearch }: AlertEmail): { label: string; path: (subjectId: string) => string } {
   const id = encodeURIComponent;
   if (kind === 'delivery_failure_rate' || kind === 'delivery_failures_in_a_row') {
     // During an outage, most of the failed ones are still retrying.
@@ -161,9 +163,9 @@ function actionOf(kind: AlertKind): { label: string; path: (subjectId: string) =
   if (kind === 'webhook_disabled')
     return { label: 'View the webhook', path: (subjectId) => `/webhooks/${id(subjectId)}` };
   if (kind === 'key_expiry') return { label: 'Roll the key', path: (subjectId) => `/settings/keys/${id(subjectId)}` };
-  if (kind === 'quota' || kind === 'rate_limited')
-    return { label: 'View usage and limits', path: () => '/settings/limits' };
-  return { label: 'View the overview', path: () => '' };
+  if (kind === 'quota') return { label: 'View usage and limits', path: () => '/settings/limits' };
+  const search = requestsSearch === undefined ? '' : `?${requestsSearch}`;
+  return { label: 'View the requests', path: () => `/requests${search}` };
 }
 
 function utc(at: Date): string {

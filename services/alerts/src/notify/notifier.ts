@@ -30,6 +30,7 @@ import {
   postponeNotifications,
   readGroup,
 } from './notification-queries.ts';
+import { isAboutRequests, type RequestDetailsParts, readRequestDetails } from './request-details.ts';
 import { makeResubscribeToken, makeUnsubscribeToken } from './unsubscribe-token.ts';
 
 export interface NotifierParts {
@@ -39,6 +40,7 @@ export interface NotifierParts {
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly workspaces: Workspaces;
   readonly recipients: Pick<Recipients, 'unconfirmedOf'>;
+  readonly requests: RequestDetailsParts['auth'];
   readonly box: SecretBox;
   readonly unsubscribeKeys: Keys;
   /** Base URL of links, without a trailing slash. */
@@ -46,13 +48,18 @@ export interface NotifierParts {
   readonly log: Logger;
   /** See `AlertsConfig`. */
   readonly gatherMs: number;
+  /** See `AlertsConfig`. */
+  readonly pollMs: number;
   /** Called when emails or messages to channels are queued. */
   readonly onEmails: () => void;
 }
 
 /** Content of emails. They are deduplicated by its ID. */
 export interface NotificationParts
-  extends Pick<AlertEmail, 'workspaceId' | 'environment' | 'kind' | 'notice' | 'incidents' | 'remaining'> {
+  extends Pick<
+    AlertEmail,
+    'workspaceId' | 'environment' | 'kind' | 'notice' | 'incidents' | 'remaining' | 'requestsSearch'
+  > {
   readonly id: string;
   /** Message that reported all incidents; empty or missing: several, or none. */
   readonly reportId?: string;
@@ -63,6 +70,8 @@ interface Destinations {
   readonly addresses: readonly string[];
   /** Without those of type email. */
   readonly channels: readonly Channel[];
+  /** Window of the rule. */
+  readonly windowSeconds: number;
 }
 
 /** Creates emails for pending notifications. */
@@ -78,7 +87,6 @@ export interface Notifier extends Worker {
 /** Queues the emails of a test in a transaction. */
 type QueueTest = (tx: Queryable) => Promise<{ recipients: readonly string[]; emailIds: readonly string[] }>;
 
-const pollMs = 2_000;
 const batchSize = 20;
 /** Also the delay before a retry while auth is unavailable. */
 const leaseMs = 15_000;
@@ -98,10 +106,12 @@ export function createNotifier(parts: NotifierParts): Notifier {
     time,
     workspaces,
     recipients: known,
+    requests,
     box,
     unsubscribeKeys,
     dashboardUrl,
     gatherMs,
+    pollMs,
     log,
     onEmails,
   } = parts;
@@ -121,7 +131,8 @@ export function createNotifier(parts: NotifierParts): Notifier {
         unconfirmed: await known.unconfirmedOf(tenant.workspaceId, given),
       },
     );
-    return { addresses, channels: channels.filter(({ type }) => type !== 'email') };
+    const { windowSeconds } = rule;
+    return { addresses, channels: channels.filter(({ type }) => type !== 'email'), windowSeconds };
   };
 
   /** Returns one email per recipient. */
@@ -152,6 +163,18 @@ export function createNotifier(parts: NotifierParts): Notifier {
     });
   };
 
+  /** Returns what is known of the requests that an incident is about; undefined if it is about something else. */
+  const requestDetailsOf = async (notification: Notification, windowSeconds: number) => {
+    const { kind, notice, openedAt, createdAt } = notification;
+    if (!isAboutRequests(kind)) return undefined;
+    // The evaluation counts a minute that is partly inside the window completely. A recovery is about the whole incident.
+    const from = notice === 'recovered' ? openedAt : createdAt;
+    const sinceMs = from.getTime() - windowSeconds * 1_000 - 60_000;
+    const parts = { auth: requests, log };
+    const details = await readRequestDetails(parts, { ...notification, sinceMs, untilMs: createdAt.getTime() });
+    return notice === 'recovered' ? { ...details, text: '' } : details;
+  };
+
   /** Reports all due notifications of the rule and kind of `leased`. */
   const tellOf = async (leased: Notification) => {
     const { workspaceId, kind, notice } = leased;
@@ -160,6 +183,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (group.length === 0) return;
     const workspaceName = await workspaces.nameOf(workspaceId);
     const all = await destinationsOf(leased, kind);
+    const details = await requestDetailsOf(group[0] ?? leased, all.windowSeconds);
     const informed = new Map<AlertKind | undefined, ReadonlySet<string>>();
     for (const { coveredBy } of group) {
       if (!coveredBy || informed.has(coveredBy)) continue;
@@ -170,7 +194,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const forDestination = (notifications: readonly Notification[], destination: string) =>
       notifications.filter(({ coveredBy }) => !informed.get(coveredBy)?.has(destination));
     const queued = await inTransaction(pool, async (tx) => {
-      const deleted = await deleteNotifications(tx, leased, group);
+      const deleted = (await deleteNotifications(tx, leased, group)).map((one) =>
+        details ? { ...one, summary: one.summary + details.text } : one,
+      );
       const [first] = deleted;
       if (!first) return [];
       const incidentIds = deleted.map(({ incidentId }) => incidentId);
@@ -188,7 +214,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
         const told = [toIncident(own), ...others.map(toIncident)] as const;
         const reportId = commonReport([own, ...others], incidents);
         const remaining = open.get(reportId) ?? 0;
-        const notification = { ...first, incidents: told, reportId, remaining };
+        const notification = { ...first, incidents: told, reportId, remaining, requestsSearch: details?.search };
         emails.push(...(await emailsOf(tx, notification, [recipient], workspaceName)));
       }
       const messages = all.channels.flatMap((channel) =>

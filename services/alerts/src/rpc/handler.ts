@@ -8,6 +8,9 @@ import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
 
 /** Dependencies of the handlers. */
+/** Page size of every list. */
+export const maxPageSize = 100;
+
 export interface HandlerParts {
   readonly pool: Pool;
   /** The queue of the evaluator. */

@@ -7,9 +7,7 @@ import type { Incident } from '../incident/incident.ts';
 import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
 import { type IncidentRow, type StoredIncident, toIncident } from '../incident/incident-queries.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';
-import { type HandlerParts, refuse } from './handler.ts';
-
-const maxPageSize = 100;
+import { type HandlerParts, maxPageSize, refuse } from './handler.ts';
 
 /** Returns a page of incidents, newest first. */
 export function listIncidents({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof AlertsService>['listIncidents'] {

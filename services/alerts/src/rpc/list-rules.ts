@@ -5,9 +5,7 @@ import type { Recipients } from '../recipient/recipients.ts';
 import { alertKinds, withDefaults } from '../rule/rule.ts';
 import { toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
-
-const maxPageSize = 100;
+import { type HandlerParts, maxPageSize, refuse } from './handler.ts';
 
 /** Returns a page of the rules, in the order of the kinds. The page token is the kind with which the page begins. */
 export function listRules(

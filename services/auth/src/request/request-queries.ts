@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { Environment, Tenant, TenantScope } from '@rms/base/tenant';
 import { deleteInBatches, type PageStart, type Queryable } from '@rms/postgres/db';
 import { type LoggedRequest, requestPartitions } from './request-log.ts';
@@ -75,7 +76,11 @@ export interface RequestFilter {
   readonly method?: string | undefined;
   readonly route?: string | undefined;
   readonly statuses?: readonly [least: number, most: number] | undefined;
+  readonly errorCode?: string | undefined;
   readonly keyId?: string | undefined;
+  /** "user:usr_…". */
+  readonly actor?: string | undefined;
+  readonly clientAddress?: string | undefined;
   readonly since?: Date | undefined;
   /** Exclusive. */
   readonly until?: Date | undefined;
@@ -92,68 +97,157 @@ interface RequestSearch extends TenantScope {
   readonly limit: number;
 }
 
-/** Maximum number of requests that a filtered page reads per environment. */
+/** Maximum number of requests that a page reads per environment, if it filters rows that an index has found. */
 const maxRowsRead = 5_000;
+/** The same per method, if a route is filtered without its method. A route has few methods. */
+const maxRowsReadPerMethod = 1_000;
 
 /** SQL expression for a request's start in microseconds. */
 const startedUs = '(extract(epoch from started_at) * 1e6)::bigint::text';
+/** Sorts after every request ID. */
+const lastRequestId = '~';
 
 /**
- * Lists requests after or before `start`, newest first. A list of fewer than `limit` requests is complete only if
- * {@link lastRequestRead} returns undefined in the same snapshot.
+ * Returns a page of requests, newest first, and one more if further ones exist. `scanEnd` are the sort keys that the
+ * search continues from if it has read as many rows as it may; undefined: it has read all. Needs a snapshot for its two
+ * statements.
  */
-export async function searchRequests(db: Queryable, search: RequestSearch): Promise<FoundRequest[]> {
-  const { method, route, statuses, keyId } = search.filter;
-  const { sql, values, order } = rangeOf(search);
-  const place = (value: unknown) => `$${values.push(value)}`;
+export async function searchRequests(
+  db: Queryable,
+  search: RequestSearch,
+): Promise<{ readonly found: readonly FoundRequest[]; readonly scanEnd: readonly string[] | undefined }> {
+  const isBackwards = search.start?.direction === 'before';
+  const { values, place, ...range } = rangeOf(search);
+  const end = range.others.length > 0 ? await readScanEnd(db, search) : undefined;
   const others = [
-    ...(method === undefined ? [] : [`method = ${place(method)}`]),
-    ...(route === undefined ? [] : [`route = ${place(route)}`]),
-    ...(statuses === undefined ? [] : [`status between ${place(statuses[0])} and ${place(statuses[1])}`]),
-    ...(keyId === undefined ? [] : [`key_id = ${place(keyId)}`]),
+    ...range.others.map(({ sql }) => sql(place)),
+    ...(end === undefined ? [] : [`started_at ${isBackwards ? '<=' : '>='} ${timeOf(place(end))}`]),
   ];
   const { rows } = await db.query<FoundRequest>(
     `select ${columnsOf('r')}, ${startedUs} as "startedUs", '' as "keyHint", '' as "keyName"
-       from unnest($2::text[]) as scope (name)
-      cross join lateral (${sql} limit ${place(others.length > 0 ? maxRowsRead : search.limit)}) as r
+       from ${range.scopes}
+      cross join lateral (
+            select * from auth.requests where ${range.conditions} order by started_at ${range.direction}
+             fetch first ${place(range.others.length > 0 ? range.maxRows : search.limit)} rows with ties) as r
       ${others.length > 0 ? `where ${others.join(' and ')}` : ''}
-      ${order} limit ${place(search.limit)}`,
+      order by started_at ${range.direction}, request_id ${range.direction} limit ${place(search.limit)}`,
     values,
   );
-  return search.start?.direction === 'before' ? rows.reverse() : rows;
+  return {
+    found: isBackwards ? rows.reverse() : rows,
+    scanEnd: end === undefined ? undefined : [end, isBackwards ? lastRequestId : ''],
+  };
 }
 
-/** Returns the sort keys of the last request that {@link searchRequests} can read; undefined if it can read all. */
-export async function lastRequestRead(db: Queryable, search: RequestSearch): Promise<string[] | undefined> {
-  const { sql, values, order } = rangeOf(search);
-  const { rows } = await db.query<{ startedUs: string; request_id: string }>(
-    `select ${startedUs} as "startedUs", request_id
-       from unnest($2::text[]) as scope (name)
-      cross join lateral (${sql} offset $${values.push(maxRowsRead - 1)} limit 1) as r
-      ${order} limit 1`,
+/** Returns the time in microseconds that every scope of a search may read up to; undefined: all may be read. */
+async function readScanEnd(db: Queryable, search: RequestSearch): Promise<string | undefined> {
+  const { values, place, scopes, conditions, direction, maxRows } = rangeOf(search);
+  const { rows } = await db.query<{ end: string | null }>(
+    `select ${startedUs.replace('started_at', `${direction === 'asc' ? 'min' : 'max'}(started_at)`)} as end
+       from ${scopes}
+      cross join lateral (
+            select started_at from auth.requests where ${conditions}
+             order by started_at ${direction} offset ${place(maxRows - 1)} limit 1) as r`,
     values,
   );
-  return rows[0] && [rows[0].startedUs, rows[0].request_id];
+  return rows[0]?.end ?? undefined;
 }
 
-/** Returns the SQL that reads the requests of an environment in order, its parameters, and that order. */
-function rangeOf({ workspaceId, environments, filter, start }: RequestSearch) {
-  const backwards = start?.direction === 'before';
+function timeOf(microseconds: string): string {
+  return `(timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond')`;
+}
+
+/** SQL of a search. */
+interface Range {
+  /** Parts to read separately, each in order. */
+  readonly scopes: string;
+  /** Conditions that an index evaluates. */
+  readonly conditions: string;
+  /** Other conditions. If there are any, at most `maxRows` of each scope are read. */
+  readonly others: readonly Condition[];
+  readonly maxRows: number;
+  readonly direction: 'asc' | 'desc';
+  readonly values: unknown[];
+  readonly place: Place;
+}
+
+function rangeOf({ workspaceId, environments, filter, start }: RequestSearch): Range {
+  const isBackwards = start?.direction === 'before';
   const values: unknown[] = [workspaceId, environments];
-  const place = (value: unknown) => `$${values.push(value)}`;
+  const place: Place = (value) => `$${values.push(value)}`;
+  const all = conditionsOf(filter);
+  const lead = all.find(({ isIndexed }) => isIndexed);
   const conditions = ['workspace_id = $1', 'environment = scope.name'];
+  if (lead) conditions.push(lead.sql(place));
+  // The index is sorted by method, then by time.
+  if (lead?.methods) conditions.push('method = called.name');
   if (filter.since) conditions.push(`started_at >= ${place(filter.since)}`);
   if (filter.until) conditions.push(`started_at < ${place(filter.until)}`);
   if (start) {
-    const at = `(timestamptz 'epoch' + ${place(start.keys[0])}::bigint * interval '1 microsecond')`;
-    const compare = backwards ? '>' : '<';
+    const at = timeOf(place(start.keys[0]));
+    const compare = isBackwards ? '>' : '<';
     // The index evaluates only the first condition.
     conditions.push(
       `started_at ${compare}= ${at}`,
       `(started_at, request_id) ${compare} (${at}, ${place(start.keys[1])})`,
     );
   }
-  const direction = backwards ? 'asc' : 'desc';
-  const order = `order by started_at ${direction}, request_id ${direction}`;
-  return { sql: `select * from auth.requests where ${conditions.join(' and ')} ${order}`, values, order };
+  const called = lead?.methods ? ` cross join unnest(${place(lead.methods)}::text[]) as called (name)` : '';
+  return {
+    scopes: `unnest($2::text[]) as scope (name)${called}`,
+    conditions: conditions.join(' and '),
+    others: all.filter((one) => one !== lead),
+    maxRows: lead?.methods ? maxRowsReadPerMethod : maxRowsRead,
+    direction: isBackwards ? 'asc' : 'desc',
+    values,
+    place,
+  };
+}
+
+/** Adds a parameter to a statement and returns its placeholder. */
+type Place = (value: unknown) => string;
+
+/** Condition of a filter. */
+interface Condition {
+  /** Repeats the condition of a partial index, because a parameter does not imply it in every plan. */
+  readonly sql: (place: Place) => string;
+  /** Whether an index begins with its columns. */
+  readonly isIndexed: boolean;
+  /** Methods to read separately. */
+  readonly methods?: readonly string[];
+}
+
+/** Returns the conditions of a filter, those that usually match the fewest requests first. */
+function conditionsOf(filter: RequestFilter): Condition[] {
+  const { actor, errorCode, statuses, clientAddress, keyId, route, method } = filter;
+  const equals = (column: string, value: string | undefined, also = ''): Condition[] =>
+    value === undefined ? [] : [{ sql: (place) => `${column} = ${place(value)}${also}`, isIndexed: true }];
+  return [
+    ...equals('actor', actor, " and actor <> ''"),
+    ...equals('error_code', errorCode, " and error_code <> ''"),
+    ...(statuses === undefined ? [] : [statusCondition(statuses)]),
+    ...equals('client_address', clientAddress),
+    ...equals('key_id', keyId),
+    ...(route === undefined ? [] : [routeCondition(route, method)]),
+    ...(method === undefined || route !== undefined ? [] : [methodCondition(method)]),
+  ];
+}
+
+function statusCondition([least, most]: readonly [number, number]): Condition {
+  const isClass = least % 100 === 0 && most === least + 99;
+  const isIndexed = (isClass || least === most) && (most < 200 || least > 399);
+  if (!isIndexed) return { sql: (place) => `status between ${place(least)} and ${place(most)}`, isIndexed };
+  const failed = 'status not between 200 and 399';
+  if (isClass) return { sql: (place) => `status / 100 = ${place(least / 100)} and ${failed}`, isIndexed };
+  return { sql: (place) => `status = ${place(least)} and ${failed}`, isIndexed };
+}
+
+function routeCondition(route: string, method: string | undefined): Condition {
+  if (method === undefined) return { sql: (place) => `route = ${place(route)}`, isIndexed: true, methods: METHODS };
+  return { sql: (place) => `route = ${place(route)} and method = ${place(method)}`, isIndexed: true };
+}
+
+function methodCondition(method: string): Condition {
+  if (method === 'GET') return { sql: (place) => `method = ${place(method)}`, isIndexed: false };
+  return { sql: (place) => `method = ${place(method)} and method <> 'GET'`, isIndexed: true };
 }

@@ -2,13 +2,11 @@ import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toKeyMessages } from '../key/key-message.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
-import { checkBatchSize, type HandlerParts } from './handler.ts';
-
-const batchLimit = 1_000;
+import { checkBatchSize, type HandlerParts, maxKeysPerCall } from './handler.ts';
 
 export function batchFindKeys({ pool }: HandlerParts): Handlers<typeof KeysService>['batchFindKeys'] {
   return async ({ keyHashes }) => {
-    checkBatchSize(keyHashes, batchLimit);
+    checkBatchSize(keyHashes, maxKeysPerCall);
     const found = await findKeysByHash(pool, keyHashes);
     const keys = await toKeyMessages(
       pool,

@@ -9,15 +9,14 @@ import type { Handlers } from '@rms/rpc';
 import { addRefusals, type ReportedRefusal } from '../key/refusal-queries.ts';
 import { trimUsesOf } from '../key/trim-uses.ts';
 import { addUses, type ReportedUse } from '../key/use-queries.ts';
-import { checkBatchSize, type HandlerParts } from './handler.ts';
+import { checkBatchSize, type HandlerParts, maxReported } from './handler.ts';
 
-const batchLimit = 10_000;
 const maxTextLength = 256;
 
 export function batchReportKeyUses({ pool }: HandlerParts): Handlers<typeof KeyUsesService>['batchReportKeyUses'] {
   return async ({ uses, refusals }) => {
-    checkBatchSize(uses, batchLimit);
-    checkBatchSize(refusals, batchLimit);
+    checkBatchSize(uses, maxReported);
+    checkBatchSize(refusals, maxReported);
     if (refusals.length > 0) await addRefusals(pool, refusals.map(toReportedRefusal));
     if (uses.length > 0) await trimUsesOf(pool, await addUses(pool, uses.map(toReportedUse)));
     return {};

@@ -4,9 +4,8 @@ import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
 import { fromLeftOut, fromReport } from '../request/request-message.ts';
 import type { RequestColumns, RequestsLeftOut } from '../request/request-queries.ts';
-import { checkBatchSize, type HandlerParts } from './handler.ts';
+import { checkBatchSize, type HandlerParts, maxReported } from './handler.ts';
 
-const batchLimit = 10_000;
 /**
  * Stored requests per workspace, environment and day (UTC): three times the daily average of the default quota of
  * 10,000,000 requests per month, and about 850 MB.
@@ -21,10 +20,10 @@ const maxPerDay = 1_000_000;
 export function batchReportRequests({ pool }: HandlerParts): Handlers<typeof RequestsService>['batchReportRequests'] {
   return async (report, { actor }) => {
     const columns = fromReport(report);
-    checkBatchSize(columns.requestIds, batchLimit);
+    checkBatchSize(columns.requestIds, maxReported);
     if (columns.actors.some((one) => one !== actor)) throw invalid('actors', 'must be the actor of the call');
     const leftOut = fromLeftOut(report);
-    checkBatchSize(leftOut, batchLimit);
+    checkBatchSize(leftOut, maxReported);
     if (columns.requestIds.length + leftOut.length > 0) await insertRequests(pool, columns, { leftOut, maxPerDay });
     return {};
   };

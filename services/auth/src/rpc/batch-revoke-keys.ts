@@ -3,14 +3,12 @@ import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type Handlers, toStatusMessage } from '@rms/rpc';
 import { toKeyMessages } from '../key/key-message.ts';
 import { refOf, revokeKeys } from '../key/revoke.ts';
-import { checkBatchSize, type HandlerParts } from './handler.ts';
-
-const batchLimit = 1_000;
+import { checkBatchSize, type HandlerParts, maxKeysPerCall } from './handler.ts';
 
 /** Revokes all existing keys in one transaction. The results contain a separate error per unknown key. */
 export function batchRevokeKeys(parts: HandlerParts): Handlers<typeof KeysService>['batchRevokeKeys'] {
   return async ({ requests }, context) => {
-    checkBatchSize(requests, batchLimit);
+    checkBatchSize(requests, maxKeysPerCall);
     const revoked = await revokeKeys(parts, requests.map(refOf), context);
     const byId = new Map(
       (await toKeyMessages(parts.pool, revoked)).map((key) => [`${key.workspaceId}/${key.id}`, key]),

@@ -6,9 +6,7 @@ import { endOfKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { findKeysByHash } from '../key/key-queries.ts';
 import { addRefusals, type ReportedRefusal } from '../key/refusal-queries.ts';
 import { toLimitsMessage } from '../plan/plan-message.ts';
-import { checkBatchSize, type HandlerParts } from './handler.ts';
-
-const batchLimit = 1_000;
+import { checkBatchSize, type HandlerParts, maxKeysPerCall } from './handler.ts';
 
 /**
  * Verifies all keys with one statement. Results are in the requests' order. Records the refusals of known keys
@@ -16,7 +14,7 @@ const batchLimit = 1_000;
  */
 export function batchVerifyKeys({ pool, metrics, log }: HandlerParts): Handlers<typeof KeysService>['batchVerifyKeys'] {
   return async ({ requests }) => {
-    checkBatchSize(requests, batchLimit);
+    checkBatchSize(requests, maxKeysPerCall);
     const environments = requests.map(({ environment }) => fromEnvironmentMessage(environment));
     const found = await findKeysByHash(
       pool,

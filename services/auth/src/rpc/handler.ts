@@ -35,6 +35,13 @@ export interface HandlerParts {
   readonly log: Logger;
 }
 
+/** Page size of lists that have no smaller one. */
+export const maxPageSize = 1_000;
+/** Items of a call about keys. */
+export const maxKeysPerCall = 1_000;
+/** Items of a report. */
+export const maxReported = 10_000;
+
 /** Throws `invalid_request` if a call contains more than `limit` items. */
 export function checkBatchSize(items: readonly unknown[], limit: number): void {
   if (items.length <= limit) return;

@@ -8,9 +8,8 @@ import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
 import { mayReadUserEntries } from '../key/granting-key.ts';
-import type { HandlerParts } from './handler.ts';
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
-const maxPageSize = 1_000;
 const maxTargets = 1_000;
 
 /**

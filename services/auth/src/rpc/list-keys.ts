@@ -6,9 +6,8 @@ import type { KeyStatus, StoredKey } from '../key/key.ts';
 import { toKeyMessages } from '../key/key-message.ts';
 import { columns, hasStatus, isValid, type KeyPage, type KeyRow, maxKeysRead, toKey } from '../key/key-queries.ts';
 import { invalid } from '../refusals.ts';
-import type { HandlerParts } from './handler.ts';
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
-const maxPageSize = 1_000;
 const maxNamePart = 100;
 const statuses: EnumNames<KeyStatus, StatusMessage> = enumNames(StatusMessage);
 

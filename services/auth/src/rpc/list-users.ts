@@ -7,9 +7,7 @@ import { invalid } from '../refusals.ts';
 import type { User } from '../user/user.ts';
 import { toMembershipMessage, toUserMessage } from '../user/user-message.ts';
 import { toUser, type UserRow, userColumns } from '../user/user-queries.ts';
-import type { HandlerParts } from './handler.ts';
-
-const maxPageSize = 1_000;
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
 /**
  * Returns a page of users. The page token is the last user's ID. It needs no protection because a caller who may

@@ -4,9 +4,7 @@ import { type Handlers, userOfActor } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
 import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { listWorkspaces as readWorkspaces } from '../workspace/workspace-queries.ts';
-import type { HandlerParts } from './handler.ts';
-
-const maxPageSize = 1_000;
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
 /**
  * Returns a page with the user's workspaces, or of all workspaces if the caller acts for no user. The page token is the

@@ -5,12 +5,7 @@ import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
 import { toRequestMessage } from '../request/request-message.ts';
-import {
-  countLeftOut,
-  lastRequestRead,
-  type RequestFilter,
-  searchRequests as search,
-} from '../request/request-queries.ts';
+import { countLeftOut, type RequestFilter, searchRequests as search } from '../request/request-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
 const maxPageSize = 100;
@@ -27,7 +22,10 @@ export function searchRequests({
       method: request.method || undefined,
       route: request.route || undefined,
       statuses: minStatus === 0 && maxStatus === 0 ? undefined : [minStatus, maxStatus],
+      errorCode: request.errorCode || undefined,
       keyId: request.keyId || undefined,
+      actor: request.actor || undefined,
+      clientAddress: request.clientAddress || undefined,
       since: since && timestampDate(since),
       until: until && timestampDate(until),
     };
@@ -37,13 +35,8 @@ export function searchRequests({
     // One snapshot, so that requests reported between the queries do not shift the last row that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
-      const found = await search(tx, page);
-      const cut = cutPage(
-        found,
-        pageSize,
-        start,
-        found.length > pageSize ? undefined : await lastRequestRead(tx, page),
-      );
+      const { found, scanEnd } = await search(tx, page);
+      const cut = cutPage(found, pageSize, start, scanEnd);
       return {
         requests: cut.items.map(({ startedUs: _, ...one }) => toRequestMessage(one)),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ startedUs, requestId }) => [startedUs, requestId]),

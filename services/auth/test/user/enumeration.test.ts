@@ -1,5 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { perSuite } from '@rms/testkit';
+import { disposable, perSuite } from '@rms/testkit';
 import { as, from, newAddress, newEmail, startAccounts, type TestUser, tokenIn } from '../user-support.ts';
 
 /** Matches the statements that the pool checks a new connection with. */
@@ -98,41 +98,37 @@ describe('The existence of an account', () => {
 
 describe('Tokens of links', () => {
   test('a network that tries many invalid tokens is throttled; valid tokens do not count', async () => {
-    const accounts = await startAccounts();
-    try {
-      const host = await accounts.newUser();
-      const right = async () => {
-        const invited = { workspaceId: host.workspaceId, email: newEmail(), role: Role.VIEWER };
-        await accounts.invitations.createInvitation(invited, as(host));
-        const [email] = await accounts.takeEmails();
-        return tokenIn(email);
-      };
-      const address = newAddress();
-      const find = (token: string, at = address) => accounts.invitations.findInvitation({ token }, from(at));
-      const token = await right();
-      for (let i = 0; i < 60; i += 1) await find(token);
-      const guesses = [
-        () => find('guessed'),
-        () => accounts.passwords.resetPassword({ token: 'guessed', password: 'a password of twelve' }, from(address)),
-        () => accounts.users.confirmEmailChange({ token: 'guessed' }, from(address)),
-        () =>
-          accounts.invitations.acceptInvitation(
-            { token: 'guessed', as: { case: 'newUser', value: { name: '', password: 'a password of twelve' } } },
-            from(address),
-          ),
-      ];
-      // Concurrently, because the throttle admits one more attempt every six seconds.
-      const codes = await Promise.all(
-        Array.from({ length: 14 }, () => guesses.map((guess) => guess().then(String, (error) => error.code))).flat(),
-      );
-      const count = (code: string) => codes.filter((one) => one === code).length;
-      expect([count('not_found'), count('rate_limit_exceeded')]).toEqual([50, 6]);
-      // Makes the result independent of the attempts' duration.
-      await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
-      await expect(find(token)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-      expect((await find(token, newAddress())).workspaceName).toBe('Test');
-    } finally {
-      await accounts.stop();
-    }
+    await using accounts = disposable(await startAccounts());
+    const host = await accounts.newUser();
+    const right = async () => {
+      const invited = { workspaceId: host.workspaceId, email: newEmail(), role: Role.VIEWER };
+      await accounts.invitations.createInvitation(invited, as(host));
+      const [email] = await accounts.takeEmails();
+      return tokenIn(email);
+    };
+    const address = newAddress();
+    const find = (token: string, at = address) => accounts.invitations.findInvitation({ token }, from(at));
+    const token = await right();
+    for (let i = 0; i < 60; i += 1) await find(token);
+    const guesses = [
+      () => find('guessed'),
+      () => accounts.passwords.resetPassword({ token: 'guessed', password: 'a password of twelve' }, from(address)),
+      () => accounts.users.confirmEmailChange({ token: 'guessed' }, from(address)),
+      () =>
+        accounts.invitations.acceptInvitation(
+          { token: 'guessed', as: { case: 'newUser', value: { name: '', password: 'a password of twelve' } } },
+          from(address),
+        ),
+    ];
+    // Concurrently, because the throttle admits one more attempt every six seconds.
+    const codes = await Promise.all(
+      Array.from({ length: 14 }, () => guesses.map((guess) => guess().then(String, (error) => error.code))).flat(),
+    );
+    const count = (code: string) => codes.filter((one) => one === code).length;
+    expect([count('not_found'), count('rate_limit_exceeded')]).toEqual([50, 6]);
+    // Makes the result independent of the attempts' duration.
+    await accounts.db.query(`update auth.throttles set arrival_at = arrival_at + interval '1 minute'`);
+    await expect(find(token)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect((await find(token, newAddress())).workspaceName).toBe('Test');
   });
 });

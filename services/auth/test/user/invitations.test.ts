@@ -208,7 +208,8 @@ describe('Invitations', () => {
 });
 
 describe('Queued emails', () => {
-  const accounts = perTest(startAccounts);
+  const accounts = perSuite(startAccounts);
+  beforeEach(() => accounts.db.query('truncate auth.email_requests'));
 
   const ask = async (n: number) => {
     const workspaceId = await accounts.newWorkspace();

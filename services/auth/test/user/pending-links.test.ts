@@ -1,5 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { perSuite, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, waitUntil } from '@rms/testkit';
 import {
   as,
   authenticator,
@@ -153,29 +153,25 @@ describe('Links requested with previous credentials', () => {
 
   /** Starts `request` while the user is locked, and applies `change` before the request can continue. */
   const overtaken = async <T>(account: TestUser, request: () => Promise<T>, change: string, values: unknown[] = []) => {
-    const holder = await accounts.db.connect();
-    try {
-      await holder.query('begin');
-      await holder.query('select from auth.users where id = $1 for update', [account.id]);
-      const result = request().then(
-        (value) => ({ value }),
-        (error) => ({ error }),
-      );
-      await waitUntil(
-        async () => {
-          const { rowCount } = await accounts.db.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          );
-          return rowCount === 1;
-        },
-        { what: 'the request to wait for the user' },
-      );
-      await holder.query(`update auth.users set ${change} where id = $1`, [account.id, ...values]);
-      await holder.query('commit');
-      return await result;
-    } finally {
-      holder.release();
-    }
+    await using holder = disposable(await accounts.db.connect(), 'release');
+    await holder.query('begin');
+    await holder.query('select from auth.users where id = $1 for update', [account.id]);
+    const result = request().then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
+    await waitUntil(
+      async () => {
+        const { rowCount } = await accounts.db.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rowCount === 1;
+      },
+      { what: 'the request to wait for the user' },
+    );
+    await holder.query(`update auth.users set ${change} where id = $1`, [account.id, ...values]);
+    await holder.query('commit');
+    return await result;
   };
   const pending = async (table: string, account: TestUser) =>
     (await accounts.db.query(`select from auth.${table} where user_id = $1`, [account.id])).rowCount;

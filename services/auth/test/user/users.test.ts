@@ -1,5 +1,5 @@
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
-import { perSuite } from '@rms/testkit';
+import { disposable, perSuite } from '@rms/testkit';
 import { phcPrefix } from '../../src/password/argon2id.ts';
 import { cheapCost } from '../support.ts';
 import { as, newEmail, startAccounts } from '../user-support.ts';
@@ -174,64 +174,52 @@ describe('Users', () => {
 
 describe('BootstrapUser', () => {
   test('creates the owner of the first workspace once, also with concurrent calls', async () => {
-    const accounts = await startAccounts();
-    try {
-      expect(await accounts.users.bootstrapUser({ email: 'owner@localhost' })).toMatchObject({ created: false });
-      const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
-      const responses = await Promise.all(
-        Array.from({ length: 5 }, () => accounts.users.bootstrapUser({ email: 'owner@localhost' })),
-      );
-      const [created, ...more] = responses.filter(({ created }) => created);
-      expect(more).toEqual([]);
-      expect(responses.filter(({ password }) => password !== '')).toHaveLength(1);
-      expect(await accounts.tryPassword('owner@localhost', created?.password ?? '')).toMatchObject({
-        memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
-      });
-      expect(await accounts.users.bootstrapUser({ email: 'other@localhost' })).toMatchObject({ created: false });
-    } finally {
-      await accounts.stop();
-    }
+    await using accounts = disposable(await startAccounts());
+    expect(await accounts.users.bootstrapUser({ email: 'owner@localhost' })).toMatchObject({ created: false });
+    const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, () => accounts.users.bootstrapUser({ email: 'owner@localhost' })),
+    );
+    const [created, ...more] = responses.filter(({ created }) => created);
+    expect(more).toEqual([]);
+    expect(responses.filter(({ password }) => password !== '')).toHaveLength(1);
+    expect(await accounts.tryPassword('owner@localhost', created?.password ?? '')).toMatchObject({
+      memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
+    });
+    expect(await accounts.users.bootstrapUser({ email: 'other@localhost' })).toMatchObject({ created: false });
   });
   test('makes the existing user the owner again after the only workspace was deleted', async () => {
-    const accounts = await startAccounts();
+    await using accounts = disposable(await startAccounts());
     const email = 'owner@localhost';
-    try {
-      const first = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
-      const { user, password } = await accounts.users.bootstrapUser({ email });
-      // Deleting a workspace removes its members; users keep their accounts.
-      await accounts.db.query('delete from auth.memberships');
-      await accounts.db.query('delete from auth.keys');
-      await accounts.db.query('delete from auth.workspaces where id = $1', [first.workspace?.id]);
-      const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
-      const again = await accounts.users.bootstrapUser({ email });
-      expect(again).toMatchObject({ created: false, user: { id: user?.id }, password: '' });
-      expect(await accounts.tryPassword(email, password)).toMatchObject({
-        memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
-      });
-      const { rows } = await accounts.db.query('select action from audit.entries where workspace_id = $1 order by id', [
-        workspace?.id,
-      ]);
-      expect(rows.map(({ action }) => action)).toContain('member.added');
-      const { created, user: other } = await accounts.users.bootstrapUser({ email: 'other@localhost' });
-      expect([created, other]).toEqual([false, undefined]);
-    } finally {
-      await accounts.stop();
-    }
+    const first = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+    const { user, password } = await accounts.users.bootstrapUser({ email });
+    // Deleting a workspace removes its members; users keep their accounts.
+    await accounts.db.query('delete from auth.memberships');
+    await accounts.db.query('delete from auth.keys');
+    await accounts.db.query('delete from auth.workspaces where id = $1', [first.workspace?.id]);
+    const { workspace } = await accounts.workspaces.bootstrapWorkspace({ name: 'default' });
+    const again = await accounts.users.bootstrapUser({ email });
+    expect(again).toMatchObject({ created: false, user: { id: user?.id }, password: '' });
+    expect(await accounts.tryPassword(email, password)).toMatchObject({
+      memberships: [{ workspaceId: workspace?.id, role: Role.OWNER }],
+    });
+    const { rows } = await accounts.db.query('select action from audit.entries where workspace_id = $1 order by id', [
+      workspace?.id,
+    ]);
+    expect(rows.map(({ action }) => action)).toContain('member.added');
+    const { created, user: other } = await accounts.users.bootstrapUser({ email: 'other@localhost' });
+    expect([created, other]).toEqual([false, undefined]);
   });
 
   test('creates another owner if no user has the address', async () => {
-    const accounts = await startAccounts();
-    try {
-      await accounts.newUser();
-      await accounts.db.query('delete from auth.memberships');
-      const { workspaces } = await accounts.workspaces.listWorkspaces({});
-      const created = await accounts.users.bootstrapUser({ email: 'owner@localhost' });
-      expect(created).toMatchObject({ created: true });
-      expect(await accounts.tryPassword('owner@localhost', created.password)).toMatchObject({
-        memberships: [{ workspaceId: workspaces[0]?.id, role: Role.OWNER }],
-      });
-    } finally {
-      await accounts.stop();
-    }
+    await using accounts = disposable(await startAccounts());
+    await accounts.newUser();
+    await accounts.db.query('delete from auth.memberships');
+    const { workspaces } = await accounts.workspaces.listWorkspaces({});
+    const created = await accounts.users.bootstrapUser({ email: 'owner@localhost' });
+    expect(created).toMatchObject({ created: true });
+    expect(await accounts.tryPassword('owner@localhost', created.password)).toMatchObject({
+      memberships: [{ workspaceId: workspaces[0]?.id, role: Role.OWNER }],
+    });
   });
 });

@@ -16,7 +16,7 @@ import { settleSignIn } from '../routes/sign-in.ts';
 import { isClientRefused } from './client-authentication.ts';
 import { type FailureReason, failureTexts } from './failure.ts';
 import { type Claims, identityOf } from './identity.ts';
-import type { Provider } from './provider.ts';
+import { maxShownLength, type Provider } from './provider.ts';
 import {
   type Browser,
   complete,
@@ -48,7 +48,6 @@ const invitationForm = /^inv_\w{1,60}$/;
 /** Cookie of a browser after a user has signed out: the next sign-in asks to choose an account. */
 const chooseCookie = 'rms_oidc_choose';
 const chooseSeconds = 30 * 24 * 3_600;
-const maxShownLength = 200;
 
 /** Failed sign-in with a known reason. */
 class OidcFailure extends Error {

@@ -59,7 +59,8 @@ const timeoutSeconds = 10;
 /** Limits a sign-in's end, which takes up to five requests. */
 const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 60;
-const maxShownLength = 200;
+/** Length up to which texts of a provider are shown. */
+export const maxShownLength = 200;
 const scope = 'openid email';
 
 /** Age of the provider's metadata when they are read again: its endpoints may move. */

@@ -109,6 +109,14 @@ export function pathOf({ access, path }: Endpoint): string {
 }
 
 /**
+ * Returns the route of an endpoint in the request log, in the format of gateways ("/v1/webhooks/:id"). An endpoint of the
+ * API has the same route as for API keys.
+ */
+export function routeOf(endpoint: Endpoint): string {
+  return ('api' in endpoint ? endpoint.api.path : pathOf(endpoint)).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/**
  * Returns the maximum size of the body of an endpoint; undefined: that of every request. Bodies of endpoints without a
  * workspace contain little more than a token, an email address and passwords, and open endpoints have no session.
  */

@@ -4,9 +4,6 @@ import { openEventStream } from '../http/event-stream.ts';
 import { Refusal } from '../http/refusal.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Interval for checking the session and sending a heartbeat. */
-const checkEveryMs = 10_000;
-
 /**
  * Streams new and changed deliveries as server-sent events:
  * - `changed`: a list of deliveries in the format of GET /deliveries
@@ -20,7 +17,7 @@ export const tailDeliveries = tenantEndpoint({
   access: 'deliveries:read',
   method: 'get',
   path: '/deliveries/tail',
-  async handle({ backend, tenant, tails, context, signedIn, request, response, checkAgain }) {
+  async handle({ backend, tenant, tails, config, context, signedIn, request, response, checkAgain }) {
     const waiting: (() => void)[] = [];
     let stream: ReturnType<typeof openEventStream> | undefined;
     // Events that arrive before the response head is sent are queued.
@@ -46,7 +43,7 @@ export const tailDeliveries = tenantEndpoint({
         // If auth is unavailable, the browser reconnects instead of signing out.
         (error: unknown) => stream?.end(isRefusal(error) ? 'end' : 'moved'),
       );
-    }, checkEveryMs).unref();
+    }, config.tailCheckMs).unref();
     try {
       if (response.destroyed) return undefined;
       stream = openEventStream(response);

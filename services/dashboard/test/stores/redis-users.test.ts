@@ -5,7 +5,7 @@ import { createRedisLimiter } from '@rms/limits';
 import { limiterRights, openRedisServers, type RedisRights, sessionRights } from '@rms/redis';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings, SettingsError } from '@rms/runtime/settings';
-import { describeWith, type RedisServer, startRedis, waitUntil } from '@rms/testkit';
+import { describeWith, perSuite, startRedis, waitUntil } from '@rms/testkit';
 import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
 import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
 import { createSessionBox } from '../../src/session/session-box.ts';
@@ -28,7 +28,6 @@ function documentedRights(): Map<string, string[]> {
 const commandsOf = ({ prefix, probes }: RedisRights) => [...new Set(probes(prefix).map(([command]) => command))].sort();
 
 describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
-  let server: RedisServer;
   /** Connected before the guide's rules disable the default user. */
   let admin: ReturnType<typeof clientOf>;
   const asAdmin = (work: (client: typeof admin) => Promise<unknown>) => work(admin);
@@ -42,8 +41,11 @@ describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
   const serversOf = (url: string) => openRedisServers(readSettings({ REDIS_URL: url }), log);
   const clientOf = (url: string) => serversOf(url).of('any').redis;
 
+  afterAll(async () => {
+    admin?.disconnect();
+  });
+  const server = perSuite(startRedis);
   beforeAll(async () => {
-    server = await startRedis();
     admin = clientOf(server.url);
     await admin.connect();
     for (const [user, rules] of documentedUsers()) {
@@ -51,10 +53,6 @@ describeWith('redis-server', 'the Redis users of docs/stores.md', () => {
       passwords.set(user, password);
       await admin.call('ACL', 'SETUSER', user, ...rules.map((rule) => (rule.startsWith('>') ? `>${password}` : rule)));
     }
-  });
-  afterAll(async () => {
-    admin?.disconnect();
-    await server?.stop();
   });
 
   test('the dashboard and the limits have separate users', () => {

@@ -189,7 +189,20 @@ const resource = createRoute({
 const requests = createRoute({
   getParentRoute: () => tenant,
   path: '/requests',
-  validateSearch: textSearch('id'),
+  validateSearch: textSearch(
+    'id',
+    'status',
+    'method',
+    'route',
+    'error',
+    'key',
+    'user',
+    'ip',
+    'since',
+    'until',
+    'cursor',
+    'live',
+  ),
   component: lazyRouteComponent(() => import('./features/requests/requests-page.tsx'), 'RequestsPage'),
 });
 

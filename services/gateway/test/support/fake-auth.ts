@@ -118,6 +118,7 @@ export class FakeAuth {
       this.searches.push(request);
       return { requests: [...this.logged], page: 1, pageSize: request.pageSize, leftOut: 12n };
     },
+    summarizeFailures: notForGateways,
   });
 
   readonly auditService = rpcService(AuditService, {

@@ -26,7 +26,7 @@ import {
 } from '../resource/resource.ts';
 import { type AuditedChange, appendAudits, auditOf, takePace } from '../resource/resource-audit.ts';
 import { fromInputTypeMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { serveAll, toItemError, type WriteParts } from './parts.ts';
+import { serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 
@@ -39,7 +39,6 @@ interface Creation {
 }
 
 const statementBatch = 200;
-const statementsInFlight = 2;
 /** Attempts to claim a key. A retry is needed only if a record expires between the claim and the lookup. */
 const claimTries = 3;
 

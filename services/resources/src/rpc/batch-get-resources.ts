@@ -19,12 +19,11 @@ import {
   resourceColumns,
   toResource,
 } from '../resource/resource-queries.ts';
-import { serveAll, toItemError } from './parts.ts';
+import { serveAll, statementsInFlight, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof GetResourceResultSchema>;
 
 const statementBatch = 500;
-const statementsInFlight = 2;
 
 /** Collects the lookups of concurrent calls into one statement. */
 export function batchGetResources({

@@ -27,6 +27,8 @@ export interface WriteParts {
 }
 
 const batchLimit = 1_000;
+/** Statements that a method runs concurrently. */
+export const statementsInFlight = 2;
 
 /** Rejects a batch that is larger than the gateway ever sends. */
 function checkBatch(requests: readonly Message[]): void {

@@ -1,10 +1,9 @@
 import { checkWorkspaceId } from '@rms/postgres/workspace-deletion';
 import type { WorkspaceDeletionService } from '@rms/proto/rms/webhooks/v1/workspace_deletion_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { maxCounted } from '../delivery/selection-queries.ts';
 import { countWebhooks } from '../webhook/webhook-queries.ts';
 import type { HandlerParts } from './parts.ts';
-
-const maxCounted = 10_000;
 
 /** Counts a workspace's webhooks in both environments. */
 export function countContents({

@@ -5,9 +5,7 @@ import type { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters
 import type { Handlers } from '@rms/rpc';
 import { listLetters, type StoredLetter } from '../event/dead-letter-queries.ts';
 import { pageBytes } from '../event/page-bytes.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 1_000;
+import { checkPageSize, type HandlerParts, longPage } from './parts.ts';
 
 /** Returns a page of dead letters, oldest first. */
 export function listDeadLetters({
@@ -15,7 +13,7 @@ export function listDeadLetters({
   pageTokenKeys,
 }: HandlerParts): Handlers<typeof DeadLettersService>['listDeadLetters'] {
   return async ({ workspaceId, pageSize, pageToken }) => {
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, longPage);
     const binding = ['dead letters', workspaceId].join('\n');
     const start = readPageToken(pageTokenKeys, binding, pageToken);
     const { letters, hasMore } = await listLetters(pool, {

@@ -7,9 +7,7 @@ import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import type { Handlers } from '@rms/rpc';
 import { deliveryStatuses, toDeliveryMessage, toStatusNames } from '../delivery/delivery-message.ts';
 import { readDeliveries } from '../delivery/log-queries.ts';
-import { checkIdFilters, checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 1_000;
+import { checkIdFilters, checkPageSize, type HandlerParts, longPage } from './parts.ts';
 
 /** Returns a delivery log page, newest first. A page may be short even if more follow; see readDeliveries(). */
 export function listDeliveries({
@@ -19,7 +17,7 @@ export function listDeliveries({
   return async (request) => {
     const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until, test } = request;
     const attempts = request.withAttempts ? 'summaries' : 'none';
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, longPage);
     checkIdFilters({ webhook_id: ['wh', webhookId], event_id: ['evt', eventId], resource_id: ['res', resourceId] });
     const scope = toScope(request);
     const statuses = toStatusNames(

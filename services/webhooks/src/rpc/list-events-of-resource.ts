@@ -9,9 +9,7 @@ import { type LoggedStatus, statusOf } from '../delivery/log-filter.ts';
 import { deliveriesOfEvent } from '../delivery/log-queries.ts';
 import { attemptCount, lastAttempt } from '../engine/record/attempt-columns.ts';
 import { firstWithin, pageBytes } from '../event/page-bytes.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 100;
+import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
 export function listEventsOfResource({
   pool,
@@ -19,7 +17,7 @@ export function listEventsOfResource({
 }: HandlerParts): Handlers<typeof EventsService>['listEventsOfResource'] {
   return async (request) => {
     const { resourceId, pageSize, pageToken } = request;
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, shortPage);
     if (resourceId === '') {
       throw new RmsError('invalid_request', { details: [{ field: 'resource_id', message: 'must not be empty' }] });
     }

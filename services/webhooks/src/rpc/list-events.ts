@@ -3,14 +3,12 @@ import { toTenant } from '@rms/base/tenant';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { checkReached, readFeed } from '../event/feed-queries.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 1_000;
+import { checkPageSize, type HandlerParts, longPage } from './parts.ts';
 
 export function listEvents({ pool }: HandlerParts): Handlers<typeof EventsService>['listEvents'] {
   return async (request) => {
     const { after, pageSize, type } = request;
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, longPage);
     if (type !== '') throw invalid('type', 'must be empty: the feed has no filter');
     const page = await readFeed(pool, toTenant(request), { after, limit: pageSize });
     checkReached(after, page);

@@ -5,15 +5,13 @@ import type { Handlers } from '@rms/rpc';
 import type { Replay } from '../delivery/replay.ts';
 import { toReplayMessage } from '../delivery/replay-message.ts';
 import { type ReplayRow, toReplay } from '../delivery/replay-queries.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
-
-const pageSizeLimit = 100;
+import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
 /** Returns one page, newest first. */
 export function listReplays({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof DeliveriesService>['listReplays'] {
   return async (request) => {
     const { pageSize, pageToken } = request;
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, shortPage);
     const scope = toScope(request);
     const binding = ['replays', scope.workspaceId, ...scope.environments].join('\n');
     const start = readPageToken(pageTokenKeys, binding, pageToken);

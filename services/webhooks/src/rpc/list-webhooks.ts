@@ -6,9 +6,8 @@ import { enumNames, type Handlers } from '@rms/rpc';
 import type { Webhook } from '../webhook/webhook.ts';
 import { toWebhookMessage, webhookStatuses } from '../webhook/webhook-message.ts';
 import { columns, read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
-import { checkPageSize, type HandlerParts } from './parts.ts';
+import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
-const pageSizeLimit = 100;
 /** Maximum number of webhooks that a page filtered by status or health reads. */
 const webhooksRead = 10_000;
 const healthStates = enumNames(WebhookHealthState);
@@ -34,7 +33,7 @@ const healthOf = `case when w.status = 'disabled' then 'disabled'
 export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof WebhooksService>['listWebhooks'] {
   return async (request) => {
     const { pageSize, pageToken } = request;
-    checkPageSize(pageSize, pageSizeLimit);
+    checkPageSize(pageSize, shortPage);
     const scope = toScope(request);
     const [status, health] = [webhookStatuses.toName(request.status), healthStates.toName(request.health)];
     const conditions = [

@@ -65,6 +65,11 @@ export function checkIdFilters(filters: Readonly<Record<string, readonly [prefix
   if (details.length > 0) throw new RmsError('invalid_request', { details });
 }
 
+/** Page size of lists that a workspace can fill without limit: deliveries, events, dead letters. */
+export const longPage = 1_000;
+/** Page size of the other lists. */
+export const shortPage = 100;
+
 export function checkPageSize(pageSize: number, limit: number): void {
   if (pageSize >= 1 && pageSize <= limit) return;
   throw new RmsError('invalid_request', { details: [{ field: 'per_page', message: `must be 1 to ${limit}` }] });

@@ -1,5 +1,5 @@
 import { newId } from '@rms/base/ids';
-import { perSuite, testDatabase } from '@rms/testkit';
+import { perSuite, seededRandom, testDatabase } from '@rms/testkit';
 import type { LogFilter, LoggedStatus } from '../../src/delivery/log-filter.ts';
 import { type LoggedDelivery, readDeliveries } from '../../src/delivery/log-queries.ts';
 import { migrations } from '../../src/migrations.ts';
@@ -9,17 +9,6 @@ const statuses: LoggedStatus[] = ['pending', 'retrying', 'delivered', 'failed', 
 const types = ['resource.created', 'resource.updated', 'resource.deleted'];
 const environments = ['live', 'sandbox'] as const;
 const hourMs = 3_600_000;
-
-/** Returns a generator of numbers from 0 to 1 that is deterministic per seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Row = Pick<
   LoggedDelivery,
@@ -87,7 +76,7 @@ describe('the log', () => {
   };
 
   test('returns correct results for every combination of filters and page sizes', async () => {
-    const random = randomFrom(20_261_121);
+    const random = seededRandom(20_261_121);
     const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
     const now = Date.now();
     const workspaceId = newId('ws');

@@ -1,7 +1,7 @@
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { newEvent, newTenant, startWebhooks, type Tenant } from '../support.ts';
 
 describe('the events of a resource', () => {
@@ -64,32 +64,28 @@ describe('the events of a resource', () => {
 
   test('have their deliveries per webhook, finished or not', async () => {
     const tenant = newTenant();
-    const other = await startReceiver();
+    await using other = disposable(await startReceiver());
     other.respondWith(500);
-    try {
-      const subscribe = async (url: string) => (await rms.subscribe(tenant, url, { events: ['resource.created'] })).id;
-      const [works, fails] = [await subscribe(receiver.url), await subscribe(other.url)];
-      const resourceId = newId('res');
-      await publishEvents(tenant, resourceId, 2);
-      const states = [DeliveryStatus.DELIVERED, DeliveryStatus.RETRYING];
-      await waitUntil(
-        async () => {
-          const { events } = await read(tenant, resourceId);
-          return events[1]?.deliveries.every(({ status }) => states.includes(status)) || undefined;
-        },
-        { what: 'both attempts' },
-      );
-      const { events } = await read(tenant, resourceId);
-      expect(events[0]?.deliveries).toEqual([]);
-      expect(events[1]?.deliveries).toMatchObject(
-        [
-          { webhookId: works, status: DeliveryStatus.DELIVERED, attemptCount: 1, statusCode: 200, error: '' },
-          { webhookId: fails, status: DeliveryStatus.RETRYING, attemptCount: 1, statusCode: 500, error: 'status: 500' },
-        ].sort((a, b) => (a.webhookId < b.webhookId ? -1 : 1)),
-      );
-    } finally {
-      await other.close();
-    }
+    const subscribe = async (url: string) => (await rms.subscribe(tenant, url, { events: ['resource.created'] })).id;
+    const [works, fails] = [await subscribe(receiver.url), await subscribe(other.url)];
+    const resourceId = newId('res');
+    await publishEvents(tenant, resourceId, 2);
+    const states = [DeliveryStatus.DELIVERED, DeliveryStatus.RETRYING];
+    await waitUntil(
+      async () => {
+        const { events } = await read(tenant, resourceId);
+        return events[1]?.deliveries.every(({ status }) => states.includes(status)) || undefined;
+      },
+      { what: 'both attempts' },
+    );
+    const { events } = await read(tenant, resourceId);
+    expect(events[0]?.deliveries).toEqual([]);
+    expect(events[1]?.deliveries).toMatchObject(
+      [
+        { webhookId: works, status: DeliveryStatus.DELIVERED, attemptCount: 1, statusCode: 200, error: '' },
+        { webhookId: fails, status: DeliveryStatus.RETRYING, attemptCount: 1, statusCode: 500, error: 'status: 500' },
+      ].sort((a, b) => (a.webhookId < b.webhookId ? -1 : 1)),
+    );
   });
 
   test('are paged, each event once', async () => {

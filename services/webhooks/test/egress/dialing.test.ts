@@ -9,6 +9,7 @@ import type { Authorities } from '@rms/net/guarded-http';
 import { ConnectClock, createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import {
   type DnsServer,
+  disposable,
   freePort,
   makeCertificates,
   startDnsServer,
@@ -45,17 +46,12 @@ describe('dialing an endpoint', () => {
   const attempt = (url: string, agent = agentWith()) => soleAttemptAt(url, agent);
 
   test('an address that connects slowly is not given up for another one, which refuses', async () => {
-    const frozen = await startFrozenReceiver();
-    const watch = watchDials();
-    try {
-      const result = attempt(`http://both.example:${frozen.port}/`);
-      await waitUntil(() => watch.dialed.some(({ address }) => address === '::1'), { what: 'the second address' });
-      frozen.resume();
-      expect(await result).toMatchObject({ statusCode: 200, error: '', address: '127.0.0.1' });
-    } finally {
-      watch.stop();
-      await frozen.stop();
-    }
+    await using frozen = disposable(await startFrozenReceiver());
+    await using watch = disposable(watchDials());
+    const result = attempt(`http://both.example:${frozen.port}/`);
+    await waitUntil(() => watch.dialed.some(({ address }) => address === '::1'), { what: 'the second address' });
+    frozen.resume();
+    expect(await result).toMatchObject({ statusCode: 200, error: '', address: '127.0.0.1' });
   });
 
   test('an address that is known is dialed although the other query gets no response', async () => {
@@ -65,19 +61,14 @@ describe('dialing an endpoint', () => {
   });
 
   test('a forbidden address that arrives late rejects the name, and is not dialed', async () => {
-    const frozen = await startFrozenReceiver();
-    const watch = watchDials();
-    try {
-      const result = attempt(`http://late-private.example:${frozen.port}/`);
-      await waitUntil(() => watch.dialed.length > 0, { what: 'the first address' });
-      await Promise.all(dns.map((server) => server.answer()));
-      const error = 'blocked: late-private.example resolves to an address that is not public';
-      expect(await result).toMatchObject({ statusCode: 0, error });
-      expect(watch.additional()).toEqual([`127.0.0.1 port ${frozen.port}`]);
-    } finally {
-      watch.stop();
-      await frozen.stop();
-    }
+    await using frozen = disposable(await startFrozenReceiver());
+    await using watch = disposable(watchDials());
+    const result = attempt(`http://late-private.example:${frozen.port}/`);
+    await waitUntil(() => watch.dialed.length > 0, { what: 'the first address' });
+    await Promise.all(dns.map((server) => server.answer()));
+    const error = 'blocked: late-private.example resolves to an address that is not public';
+    expect(await result).toMatchObject({ statusCode: 0, error });
+    expect(watch.additional()).toEqual([`127.0.0.1 port ${frozen.port}`]);
   });
 
   test('the error names the step that failed and its duration, and the attempt has the times', async () => {
@@ -163,17 +154,16 @@ describe('dialing an endpoint', () => {
 
     test('replaced certificate authorities apply to the next connection', async () => {
       let current: Authorities = otherCa;
-      const agent = agentWith(() => current);
+      await using agent = disposable(
+        agentWith(() => current),
+        'destroy',
+      );
       const call = () => attemptAt(`https://hooks.example:${port}/`, agent);
-      try {
-        expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
-        current = ca;
-        expect(await call()).toMatchObject({ statusCode: 200, error: '' });
-        current = otherCa;
-        expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
-      } finally {
-        await agent.destroy();
-      }
+      expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
+      current = ca;
+      expect(await call()).toMatchObject({ statusCode: 200, error: '' });
+      current = otherCa;
+      expect((await call()).error).toMatch(/^tls: UNABLE_TO_VERIFY_LEAF_SIGNATURE after /);
     });
   });
 });

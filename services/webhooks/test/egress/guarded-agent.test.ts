@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OriginPools } from '@rms/net/guarded-http';
 import { createEgress, createGuardedAgent, Exchange } from '@rms/net/guarded-http';
-import { listenOnLoopback, perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, listenOnLoopback, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 
 async function statusOf(agent: OriginPools, origin: string): Promise<number> {
   const exchange = new Exchange();
@@ -21,21 +21,19 @@ describe('the dialed address', () => {
     host: string,
     options: { allow?: string[]; deny?: string[]; allowHttp?: boolean; responses?: string[] },
   ) => {
-    const agent = createGuardedAgent({
-      egress: {
-        ...createEgress({
-          allowHttp: options.allowHttp ?? true,
-          allowCidrs: options.allow ?? [],
-          denyCidrs: options.deny ?? [],
-        }),
-        resolve: () => [Promise.resolve(options.responses ?? [])],
-      },
-    });
-    try {
-      return await statusOf(agent, `http://${host}:${receiver.port}`);
-    } finally {
-      await agent.close();
-    }
+    await using agent = disposable(
+      createGuardedAgent({
+        egress: {
+          ...createEgress({
+            allowHttp: options.allowHttp ?? true,
+            allowCidrs: options.allow ?? [],
+            denyCidrs: options.deny ?? [],
+          }),
+          resolve: () => [Promise.resolve(options.responses ?? [])],
+        },
+      }),
+    );
+    return await statusOf(agent, `http://${host}:${receiver.port}`);
   };
 
   test.each([

@@ -3,6 +3,7 @@ import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import {
   type DnsServer,
+  disposable,
   freePort,
   perSuite,
   startDnsServer,
@@ -102,13 +103,9 @@ describe('hostile targets', () => {
         egress: createEgress({ allowHttp: true, allowCidrs: ['127.0.0.1/32'], dnsServers: [dns.address] }),
       });
     const call = async (url: string) => {
-      const watch = watchDials();
-      try {
-        const { error, address } = await soleAttemptAt(url, agent());
-        return { error, address, dialed: watch.additional() };
-      } finally {
-        watch.stop();
-      }
+      await using watch = disposable(watchDials());
+      const { error, address } = await soleAttemptAt(url, agent());
+      return { error, address, dialed: watch.additional() };
     };
 
     test('an allowed address is reached and recorded by the watch', async () => {

@@ -7,7 +7,7 @@ import { Counter } from '@rms/runtime/metrics';
 import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { deleteExpiredLetters } from '../../src/event/dead-letter-queries.ts';
 import { createDeadLetters } from '../../src/event/dead-letters.ts';
-import { newEvent, newEvents, newTenant, startWebhooks, toRecord } from '../support.ts';
+import { newEvent, newEvents, startWebhooks, toRecord } from '../support.ts';
 
 const dayMs = 24 * 3_600_000;
 
@@ -16,11 +16,7 @@ describe('a record that cannot be processed', () => {
   const receiver = perSuite(startReceiver);
   beforeEach(() => rms.database.pool.query('truncate webhooks.dead_letters'));
 
-  const subscribed = async () => {
-    const tenant = newTenant();
-    await rms.subscribe(tenant, receiver.url);
-    return tenant;
-  };
+  const subscribed = () => rms.newSubscriber(receiver.url);
   const counted = async (reason: string) => {
     const { values } = await (rms.metrics.getSingleMetric('rms_dead_letters_total')?.get() ?? { values: [] });
     return values.find(({ labels }) => labels.reason === reason)?.value ?? 0;

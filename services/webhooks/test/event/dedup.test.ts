@@ -1,18 +1,14 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { perSuite, perTest, startReceiver, waitUntil } from '@rms/testkit';
-import { newEvent, newEvents, newTenant, startWebhooks } from '../support.ts';
+import { newEvent, newEvents, startWebhooks } from '../support.ts';
 
 describe('a repeated event', () => {
   const rms = perSuite(startWebhooks);
   const second = perSuite(() => startWebhooks({}, { given: rms.database }));
   const receiver = perTest(startReceiver);
 
-  const subscribed = async () => {
-    const tenant = newTenant();
-    await rms.subscribe(tenant, receiver.url);
-    return tenant;
-  };
+  const subscribed = () => rms.newSubscriber(receiver.url);
 
   test('at two instances concurrently results in one delivery and one feed position', async () => {
     const tenant = await subscribed();

@@ -1,20 +1,16 @@
 import { newId } from '@rms/base/ids';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
-import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, waitUntil } from '@rms/testkit';
 import { insertingLetters } from '../../src/event/dead-letter-queries.ts';
 import type { DeadLetter } from '../../src/event/decode.ts';
-import { newEvent, newTenant, startWebhooks, type Tenant, toRecord } from '../support.ts';
+import { newEvent, startWebhooks, type Tenant, toRecord } from '../support.ts';
 import { failInserts } from './failing-inserts.ts';
 
 describe('a tenant whose events cannot be stored', () => {
   const rms = perSuite(startWebhooks);
   const receiver = perSuite(startReceiver);
 
-  const subscribed = async () => {
-    const tenant = newTenant();
-    await rms.subscribe(tenant, receiver.url, { ordered: true });
-    return tenant;
-  };
+  const subscribed = () => rms.newSubscriber(receiver.url, { ordered: true });
   const events = (tenant: Tenant, count: number, resourceId = newId('res')) =>
     Array.from({ length: count }, () => newEvent(tenant, 'resource.updated', 'thing', resourceId));
   const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
@@ -32,45 +28,41 @@ describe('a tenant whose events cannot be stored', () => {
   test('has its records parked, and later ones; the events of others are stored, and its own once and in order afterwards', async () => {
     const [stuck, other] = [await subscribed(), await subscribed()];
     const end = await failInserts(rms.database.pool, stuck);
-    const second = await startWebhooks({}, { given: rms.database });
+    await using second = disposable(await startWebhooks({}, { given: rms.database }));
     const resourceId = newId('res');
     const [early, late, elsewhere] = [events(stuck, 3, resourceId), events(stuck, 2, resourceId), events(stuck, 2)];
     const free = newEvent(other);
-    try {
-      // The batch ends when the tenant's records are parked. Its partition continues.
-      const published = rms.publish(...early);
-      await waitUntil(async () => (await rms.health.check({})).status !== ServingStatus.SERVING, { what: 'a retry' });
-      const next = rms.publish(free, ...late);
-      await published;
-      await next;
-      await rms.settled(other, 1);
-      expect(await eventIdsOf(stuck)).toEqual(idsOf([...early, ...late]));
-      // Another instance, where the tenant has not failed yet.
-      await second.publish(...elsewhere, newEvent(other));
-      await rms.settled(other, 2);
-      expect(await eventIdsOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere]));
-      expect((await parkedOf(stuck)).map(({ reason }) => reason)).toEqual(Array(7).fill('failed'));
-      await waitUntil(async () => (await gaugeOf('parked')) === 7, { what: 'the gauge of parked records' });
-      await waitUntil(async () => (await rms.health.check({})).status === ServingStatus.SERVING, {
-        what: 'the service to become ready',
-      });
+    // The batch ends when the tenant's records are parked. Its partition continues.
+    const published = rms.publish(...early);
+    await waitUntil(async () => (await rms.health.check({})).status !== ServingStatus.SERVING, { what: 'a retry' });
+    const next = rms.publish(free, ...late);
+    await published;
+    await next;
+    await rms.settled(other, 1);
+    expect(await eventIdsOf(stuck)).toEqual(idsOf([...early, ...late]));
+    // Another instance, where the tenant has not failed yet.
+    await second.publish(...elsewhere, newEvent(other));
+    await rms.settled(other, 2);
+    expect(await eventIdsOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere]));
+    expect((await parkedOf(stuck)).map(({ reason }) => reason)).toEqual(Array(7).fill('failed'));
+    await waitUntil(async () => (await gaugeOf('parked')) === 7, { what: 'the gauge of parked records' });
+    await waitUntil(async () => (await rms.health.check({})).status === ServingStatus.SERVING, {
+      what: 'the service to become ready',
+    });
 
-      await end();
-      await rms.settled(stuck, 7);
-      expect(await feedOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere]));
-      expect(receivedOf(idsOf([...early, ...late]))).toEqual(idsOf([...early, ...late]));
-      expect(receivedOf(idsOf(elsewhere))).toEqual(idsOf(elsewhere));
-      expect(await parkedOf(stuck)).toEqual([]);
+    await end();
+    await rms.settled(stuck, 7);
+    expect(await feedOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere]));
+    expect(receivedOf(idsOf([...early, ...late]))).toEqual(idsOf([...early, ...late]));
+    expect(receivedOf(idsOf(elsewhere))).toEqual(idsOf(elsewhere));
+    expect(await parkedOf(stuck)).toEqual([]);
 
-      // Later events are not parked, and a record that arrives again changes nothing.
-      const [after] = events(stuck, 1, resourceId);
-      await rms.publish(...early, ...(after ? [after] : []));
-      await rms.settled(stuck, 8);
-      expect(await feedOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere, ...(after ? [after] : [])]));
-      expect(await parkedOf(stuck)).toEqual([]);
-    } finally {
-      await second.stop();
-    }
+    // Later events are not parked, and a record that arrives again changes nothing.
+    const [after] = events(stuck, 1, resourceId);
+    await rms.publish(...early, ...(after ? [after] : []));
+    await rms.settled(stuck, 8);
+    expect(await feedOf(stuck)).toEqual(idsOf([...early, ...late, ...elsewhere, ...(after ? [after] : [])]));
+    expect(await parkedOf(stuck)).toEqual([]);
   });
 
   test('stores its parked records up to the one that is refused, and after it; that one is kept', async () => {

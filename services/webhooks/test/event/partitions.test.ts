@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
 import { createPool, isTimeout, migrate, type Pool, roleName } from '@rms/postgres/db';
-import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
+import { disposable, perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { recordAttempts } from '../../src/engine/record/record-queries.ts';
 import { fanOutDeferred } from '../../src/event/deferred-queries.ts';
@@ -114,52 +114,44 @@ function noonOf(offset: number): number {
 }
 
 test('a day is kept while one of its deliveries is queued, also after a redelivery from the log', async () => {
-  const database = await testDatabase([migrations]);
+  await using database = disposable(await testDatabase([migrations]));
   database.breaks(['positions'], 'drops the days of its events');
-  try {
-    const { pool } = database;
-    const tenant = newTenant();
-    const steps = stepsOn(pool);
-    await steps.subscribe(tenant);
-    await pool.query(`select webhooks.make_partitions(${today} - 42, ${today} - 9)`);
-    const events = [-41, -40].map((day) => ({ ...newEvent(tenant), id: newId('evt', noonOf(day)) }));
-    const [first, second] = (await steps.store(events, 10)).sort((a, b) => (a.id < b.id ? -1 : 1));
-    // A day without queued deliveries is dropped, even if later days are kept.
-    await logPartitions.drop(pool, 30);
-    expect((await daysOf(pool)).slice(0, 3)).toEqual([-41, -40, -30].map(dayOf));
-    await recordAttempts(pool, [responded(first, 200), responded(second, 410)]);
-    await redeliver(pool, steps.scopeOf(tenant), second?.id ?? '');
-    await logPartitions.drop(pool, 30);
-    expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
-    const [again] = await steps.claim();
-    await recordAttempts(pool, [responded(again, 200)]);
-    expect(await logPartitions.drop(pool, 30)).toBe(2);
-  } finally {
-    await database.drop();
-  }
+  const { pool } = database;
+  const tenant = newTenant();
+  const steps = stepsOn(pool);
+  await steps.subscribe(tenant);
+  await pool.query(`select webhooks.make_partitions(${today} - 42, ${today} - 9)`);
+  const events = [-41, -40].map((day) => ({ ...newEvent(tenant), id: newId('evt', noonOf(day)) }));
+  const [first, second] = (await steps.store(events, 10)).sort((a, b) => (a.id < b.id ? -1 : 1));
+  // A day without queued deliveries is dropped, even if later days are kept.
+  await logPartitions.drop(pool, 30);
+  expect((await daysOf(pool)).slice(0, 3)).toEqual([-41, -40, -30].map(dayOf));
+  await recordAttempts(pool, [responded(first, 200), responded(second, 410)]);
+  await redeliver(pool, steps.scopeOf(tenant), second?.id ?? '');
+  await logPartitions.drop(pool, 30);
+  expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
+  const [again] = await steps.claim();
+  await recordAttempts(pool, [responded(again, 200)]);
+  expect(await logPartitions.drop(pool, 30)).toBe(2);
 });
 
 test('a day is kept while one of its events is deferred, also until its fan-out is complete', async () => {
-  const database = await testDatabase([migrations]);
+  await using database = disposable(await testDatabase([migrations]));
   database.breaks(['positions'], 'drops the days of its events');
-  try {
-    const { pool } = database;
-    const tenant = newTenant();
-    const steps = stepsOn(pool);
-    await steps.subscribe(tenant);
-    await pool.query(`select webhooks.make_partitions(${today} - 41, ${today} - 9)`);
-    const event = { ...newEvent(tenant), id: newId('evt', noonOf(-40)) };
-    await fanOut(pool, [arrivalOf(event)], { freeCapacity: { ...unknown, total: 0 }, deliveries: 0 });
-    await logPartitions.drop(pool, 30);
-    expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
-    const step = await fanOutDeferred(pool, { ...tenant, environment: 'live' }, () => ({ ...unknown, total: 1 }));
-    await logPartitions.drop(pool, 30);
-    expect((await daysOf(pool))[0]).toBe(dayOf(-40));
-    await recordAttempts(pool, [responded(step?.jobs[0], 200)]);
-    expect(await logPartitions.drop(pool, 30)).toBe(2);
-  } finally {
-    await database.drop();
-  }
+  const { pool } = database;
+  const tenant = newTenant();
+  const steps = stepsOn(pool);
+  await steps.subscribe(tenant);
+  await pool.query(`select webhooks.make_partitions(${today} - 41, ${today} - 9)`);
+  const event = { ...newEvent(tenant), id: newId('evt', noonOf(-40)) };
+  await fanOut(pool, [arrivalOf(event)], { freeCapacity: { ...unknown, total: 0 }, deliveries: 0 });
+  await logPartitions.drop(pool, 30);
+  expect((await daysOf(pool)).slice(0, 2)).toEqual([-40, -30].map(dayOf));
+  const step = await fanOutDeferred(pool, { ...tenant, environment: 'live' }, () => ({ ...unknown, total: 1 }));
+  await logPartitions.drop(pool, 30);
+  expect((await daysOf(pool))[0]).toBe(dayOf(-40));
+  await recordAttempts(pool, [responded(step?.jobs[0], 200)]);
+  expect(await logPartitions.drop(pool, 30)).toBe(2);
 });
 
 test('a day is kept if one of its deliveries is redelivered while it is being dropped', async () => {

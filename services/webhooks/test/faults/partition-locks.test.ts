@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
-import { createPool, migrate, type Pool } from '@rms/postgres/db';
-import { type PostgresServer, startPostgres } from '@rms/testkit';
+import { createPool, migrate } from '@rms/postgres/db';
+import { perSuite, startPostgres } from '@rms/testkit';
 import { readDeliveries } from '../../src/delivery/log-queries.ts';
 import { logPartitions } from '../../src/event/partitions.ts';
 import { migrations } from '../../src/migrations.ts';
@@ -9,16 +9,12 @@ import { migrations } from '../../src/migrations.ts';
 const connections = 15;
 
 describe('the daily partitions of the longest retention that a default PostgreSQL permits', () => {
-  let server: PostgresServer;
-  let pool: Pool;
+  const server = perSuite(() => startPostgres({ max_connections: '100' }));
+  const pool = perSuite(() =>
+    createPool({ url: server.url, max: connections, applicationName: 'test', log: { warn() {} } }),
+  );
   beforeAll(async () => {
-    server = await startPostgres({ max_connections: '100' });
-    pool = createPool({ url: server.url, max: connections, applicationName: 'test', log: { warn() {} } });
     await migrate(pool, [migrations]);
-  });
-  afterAll(async () => {
-    await pool?.end();
-    await server?.stop();
   });
 
   const check = (retentionDays: number) =>

@@ -1,25 +1,21 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
-import { type DnsServer, describeWith, startDnsServer, startFrozenReceiver, watchDials } from '@rms/testkit';
+import { describeWith, disposable, perTest, startDnsServer, startFrozenReceiver, watchDials } from '@rms/testkit';
 import { soleAttemptAt } from '../attempt-at.ts';
 
 describeWith('ipv6', 'dialing an endpoint', () => {
-  let dns: DnsServer;
-  let six: Server;
-  beforeEach(async () => {
-    dns = await startDnsServer({
-      'both.example': { a: ['127.0.0.1'], aaaa: ['::1'] },
-      'no-a.example': { aaaa: ['::1'], silent: 'a' },
-    });
-    six = createServer((request, response) => void request.resume().on('end', () => response.end()));
-  });
   afterEach(async () => {
     six.closeAllConnections();
-    six.close();
-    await dns.close();
   });
+  const dns = perTest(() =>
+    startDnsServer({
+      'both.example': { a: ['127.0.0.1'], aaaa: ['::1'] },
+      'no-a.example': { aaaa: ['::1'], silent: 'a' },
+    }),
+  );
+  const six = perTest(() => createServer((request, response) => void request.resume().on('end', () => response.end())));
 
   const attempt = (url: string) => {
     const allowCidrs = ['127.0.0.1/32', '::1/128'];
@@ -28,17 +24,12 @@ describeWith('ipv6', 'dialing an endpoint', () => {
   };
 
   test('the first of several addresses that connects is used', async () => {
-    const frozen = await startFrozenReceiver();
-    const watch = watchDials();
+    await using frozen = disposable(await startFrozenReceiver());
+    await using watch = disposable(watchDials());
     await once(six.listen(frozen.port, '::1'), 'listening');
-    try {
-      const result = await attempt(`http://both.example:${frozen.port}/`);
-      expect(result).toMatchObject({ statusCode: 200, address: '::1' });
-      expect(watch.additional()).toEqual([`127.0.0.1 port ${frozen.port}`, `::1 port ${frozen.port}`]);
-    } finally {
-      watch.stop();
-      await frozen.stop();
-    }
+    const result = await attempt(`http://both.example:${frozen.port}/`);
+    expect(result).toMatchObject({ statusCode: 200, address: '::1' });
+    expect(watch.additional()).toEqual([`127.0.0.1 port ${frozen.port}`, `::1 port ${frozen.port}`]);
   });
 
   test('an IPv6 address that is known is dialed although the query for IPv4 gets no response', async () => {

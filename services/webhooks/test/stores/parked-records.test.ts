@@ -3,16 +3,7 @@ import { createKafkaBus } from '@rms/bus';
 import { createLogger } from '@rms/runtime/logging';
 import { describeWith, perSuite, startReceiver, testServer, waitUntil } from '@rms/testkit';
 import { failInserts } from '../event/failing-inserts.ts';
-import {
-  laneOf,
-  newEvent,
-  newTenant,
-  startWebhooks,
-  type Tenant,
-  toRecord,
-  type Webhooks,
-  webhooksDatabase,
-} from '../support.ts';
+import { laneOf, newEvent, startWebhooks, type Tenant, toRecord, type Webhooks, webhooksDatabase } from '../support.ts';
 
 const partitions = 3;
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -32,11 +23,7 @@ describeWith('kafka', 'a tenant whose events cannot be stored, on Kafka', () => 
     rms = await start();
   });
 
-  const subscribed = async () => {
-    const tenant = newTenant();
-    await rms.subscribe(tenant, receiver.url, { ordered: true });
-    return tenant;
-  };
+  const subscribed = () => rms.newSubscriber(receiver.url, { ordered: true });
   const publish = (partition: number, ...events: ReturnType<typeof newEvent>[]) =>
     rms.bus.publish({ topic, partition, records: events.map(toRecord) }, AbortSignal.timeout(30_000));
   /** Events of one resource. */

@@ -7,6 +7,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createLogger } from '@rms/runtime/logging';
 import {
   describeWith,
+  disposable,
   type FailoverPair,
   startFailoverPair,
   type TestDatabase,
@@ -64,13 +65,9 @@ describeWith('kafka', 'the position of the fan-out', () => {
 
   const nameOf = (database: string) => new URL(database).pathname.slice(1);
   const query = async <Row extends object>(database: string, sql: string, values: unknown[] = []): Promise<Row[]> => {
-    const client = new pg.Client({ connectionString: database });
+    await using client = disposable(new pg.Client({ connectionString: database }));
     await client.connect();
-    try {
-      return (await client.query<Row>(sql, values)).rows;
-    } finally {
-      await client.end();
-    }
+    return (await client.query<Row>(sql, values)).rows;
   };
   /** Copies a database without connections: a standby or a backup at this time. */
   const copy = async (from: string): Promise<string> => {

@@ -459,6 +459,27 @@ export declare type SearchRequestsRequest = Message<"rms.auth.v1.SearchRequestsR
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
+
+  /**
+   * "user:usr_…"; empty: any.
+   *
+   * @generated from field: string actor = 12;
+   */
+  actor: string;
+
+  /**
+   * Empty: any.
+   *
+   * @generated from field: string client_address = 13;
+   */
+  clientAddress: string;
+
+  /**
+   * Empty: any.
+   *
+   * @generated from field: string error_code = 14;
+   */
+  errorCode: string;
 };
 
 /**
@@ -517,6 +538,115 @@ export declare type SearchRequestsResponse = Message<"rms.auth.v1.SearchRequests
 export declare const SearchRequestsResponseSchema: GenMessage<SearchRequestsResponse>;
 
 /**
+ * @generated from message rms.auth.v1.SummarizeFailuresRequest
+ */
+export declare type SummarizeFailuresRequest = Message<"rms.auth.v1.SummarizeFailuresRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Time of the start.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Exclusive.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 4;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * True: requests that the rate limit rejected. False: those with a status of 400 to 599, except 429.
+   *
+   * @generated from field: bool rate_limited = 5;
+   */
+  rateLimited: boolean;
+};
+
+/**
+ * Describes the message rms.auth.v1.SummarizeFailuresRequest.
+ * Use `create(SummarizeFailuresRequestSchema)` to create a new message.
+ */
+export declare const SummarizeFailuresRequestSchema: GenMessage<SummarizeFailuresRequest>;
+
+/**
+ * The most frequent values, each with the number of its requests. 0 requests: there are none in the request log.
+ *
+ * @generated from message rms.auth.v1.SummarizeFailuresResponse
+ */
+export declare type SummarizeFailuresResponse = Message<"rms.auth.v1.SummarizeFailuresResponse"> & {
+  /**
+   * Number of requests that were read.
+   *
+   * @generated from field: int32 requests = 1;
+   */
+  requests: number;
+
+  /**
+   * @generated from field: int32 status = 2;
+   */
+  status: number;
+
+  /**
+   * @generated from field: int32 with_status = 3;
+   */
+  withStatus: number;
+
+  /**
+   * @generated from field: string method = 4;
+   */
+  method: string;
+
+  /**
+   * "/v1/resources/:id"; empty: no route matched.
+   *
+   * @generated from field: string route = 5;
+   */
+  route: string;
+
+  /**
+   * @generated from field: int32 with_route = 6;
+   */
+  withRoute: number;
+
+  /**
+   * @generated from field: string key_id = 7;
+   */
+  keyId: string;
+
+  /**
+   * @generated from field: string key_hint = 8;
+   */
+  keyHint: string;
+
+  /**
+   * @generated from field: string key_name = 9;
+   */
+  keyName: string;
+
+  /**
+   * @generated from field: int32 with_key = 10;
+   */
+  withKey: number;
+};
+
+/**
+ * Describes the message rms.auth.v1.SummarizeFailuresResponse.
+ * Use `create(SummarizeFailuresResponseSchema)` to create a new message.
+ */
+export declare const SummarizeFailuresResponseSchema: GenMessage<SummarizeFailuresResponse>;
+
+/**
  * Log of API requests, reported periodically by gateways, and of changes by users, reported by the dashboard. Kept for
  * REQUEST_LOG_DAYS.
  *
@@ -551,6 +681,16 @@ export declare const RequestsService: GenService<{
     methodKind: "unary";
     input: typeof SearchRequestsRequestSchema;
     output: typeof SearchRequestsResponseSchema;
+  },
+  /**
+   * Returns the most frequent status, route and key of failed requests, among the newest 5,000 of a period.
+   *
+   * @generated from rpc rms.auth.v1.RequestsService.SummarizeFailures
+   */
+  summarizeFailures: {
+    methodKind: "unary";
+    input: typeof SummarizeFailuresRequestSchema;
+    output: typeof SummarizeFailuresResponseSchema;
   },
 }>;
 

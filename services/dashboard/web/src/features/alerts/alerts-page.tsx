@@ -20,6 +20,7 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { rulesPath, useIncidents, useRules } from './alert-queries.ts';
 import { ChannelsCard } from './channels-card.tsx';
 import { HandleIncident } from './handle-incident.tsx';
@@ -159,6 +160,17 @@ function Subject({ of: { type, id } }: { readonly of: Incident['subject'] }) {
   return null;
 }
 
+/** Link to the requests of an incident that is about requests. */
+function IncidentRequests({ of: { kind, opened_at: since, closed_at: until } }: { readonly of: Incident }) {
+  const { data: rules } = useRules();
+  if (kind !== 'api_error_rate' && kind !== 'rate_limited') return null;
+  const windowSeconds = rules?.data.find((rule) => rule.kind === kind)?.window ?? 0;
+  // The evaluation counts a minute that is partly inside the window completely.
+  const from = new Date(Date.parse(since) - windowSeconds * 1000 - 60_000).toISOString();
+  const search = { since: from, ...(until ? { until } : {}), ...(kind === 'rate_limited' ? { status: '429' } : {}) };
+  return <RequestsLink of={search}>View requests</RequestsLink>;
+}
+
 /** Color and label of an incident: of the reason of its end, or "open". */
 const states = { open: ['bad', 'Open'], recovered: ['good', 'Recovered'], obsolete: ['plain', 'Ended'] } as const;
 
@@ -191,7 +203,7 @@ function Incidents() {
               title: 'Summary',
               cell: (incident) => (
                 <span className="break">
-                  {incident.summary} <Subject of={incident.subject} />
+                  {incident.summary} <Subject of={incident.subject} /> <IncidentRequests of={incident} />
                   {incident.subject.type !== 'quota' && incident.subject.name ? (
                     <p className="soft small">{incident.subject.name}</p>
                   ) : null}

@@ -13,6 +13,7 @@ import { Empty, ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { keyLimitText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { useMembers } from '../team/member-queries.ts';
@@ -100,7 +101,10 @@ export function KeyPage() {
               'Last refused',
               key.last_refusal ? (
                 <span key="refused">
-                  <Time at={key.last_refusal.refused_at} /> <code>{key.last_refusal.error_code}</code>
+                  <Time at={key.last_refusal.refused_at} />{' '}
+                  <RequestsLink of={{ key: key.id, error: key.last_refusal.error_code }}>
+                    <code>{key.last_refusal.error_code}</code>
+                  </RequestsLink>
                 </span>
               ) : (
                 'no refused request'
@@ -110,7 +114,12 @@ export function KeyPage() {
           ]}
         />
       </Card>
-      <Card title="Clients" about="Recent clients by IP address and user agent, updated within seconds." flush>
+      <Card
+        title="Clients"
+        about="Recent clients by IP address and user agent, updated within seconds."
+        actions={<RequestsLink of={{ key: key.id }}>View requests</RequestsLink>}
+        flush
+      >
         {key.clients.length === 0 ? (
           <Empty icon="keys" title="No recorded use">
             Send the key with a request: <code>Authorization: Bearer {key.hint}</code>
@@ -126,7 +135,13 @@ export function KeyPage() {
                 title: 'User agent',
                 cell: (client) => <span className="break">{client.user_agent || 'unknown'}</span>,
               },
-              { title: 'Requests', number: true, cell: (client) => client.requests.toLocaleString() },
+              {
+                title: 'Requests',
+                number: true,
+                cell: ({ address, requests }) => (
+                  <RequestsLink of={{ key: key.id, ip: address }}>{requests.toLocaleString()}</RequestsLink>
+                ),
+              },
               { title: 'Last used', cell: (client) => <Time at={client.last_used_at} /> },
             ]}
           />

@@ -8,6 +8,7 @@ import { durationText } from '../../ui/duration.ts';
 import { TimeRangeFilter } from '../../ui/filters.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 import { useDeliveryMetrics, useRequestMetrics, useUnfinishedDeliveries, useWorkspace } from './metrics-queries.ts';
 import { Quota } from './quota.tsx';
 import {
@@ -78,15 +79,34 @@ export function MetricsCharts({
   const unfinished = useUnfinishedDeliveries();
   const workspace = useWorkspace();
   const preset = presetOf(search);
+  const within = { since: range.from, ...(range.to ? { until: range.to } : {}) };
   const errors = requests.data && errorRate(requests.data.meta.total);
   const rate = deliveries.data && deliveryRate(deliveries.data.meta.total, unfinished.data?.count);
   const backlog = unfinished.data && backlogText(unfinished.data, Date.now());
   const { count: all = 0, p95_ms: p95 = null } = requests.data?.meta.total ?? {};
   const isLoaded = !requests.isPending && !deliveries.isPending && !unfinished.isPending;
   const tiles = [
-    ['Requests', count(all), preset ? `in the last ${preset}` : 'in the chosen range'],
-    ['Errors', errors?.text ?? '–', errors?.of],
-    ['API p95 latency', p95 === null ? '–' : msText(p95), `of ${countText(all, 'request', 'requests')}`],
+    [
+      'Requests',
+      count(all),
+      <RequestsLink key="all" of={within}>
+        {preset ? `in the last ${preset}` : 'in the chosen range'}
+      </RequestsLink>,
+    ],
+    [
+      'Errors',
+      errors?.text ?? '–',
+      <span key="errors" className="row">
+        {errors?.of}
+        <RequestsLink of={{ ...within, status: '4xx' }}>View 4xx</RequestsLink>
+        <RequestsLink of={{ ...within, status: '5xx' }}>View 5xx</RequestsLink>
+      </span>,
+    ],
+    [
+      'API p95 latency',
+      p95 === null ? '–' : msText(p95),
+      <RequestsLink key="all" of={within}>{`of ${countText(all, 'request', 'requests')}`}</RequestsLink>,
+    ],
     ['Delivered', rate?.text ?? '–', rate?.of],
     ['Backlog', backlog?.text ?? '–', backlog?.of],
   ] as const;
@@ -233,10 +253,11 @@ function attemptPoints(all: readonly DeliveryPoint[], grouped: readonly Delivery
 
 function ChartCard<T extends { readonly start: string }>({
   title,
+  actions,
   ...chart
-}: { readonly title: string } & Omit<ComponentProps<typeof Chart<T>>, 'label'>) {
+}: { readonly title: string; readonly actions?: ReactNode } & Omit<ComponentProps<typeof Chart<T>>, 'label'>) {
   return (
-    <Card title={title}>
+    <Card title={title} actions={actions}>
       <Chart<T> label={title} {...chart} />
     </Card>
   );

@@ -1,5 +1,6 @@
 import type { Workspace } from '@rms/api';
 import { Time } from '../../ui/time.tsx';
+import { RequestsLink } from '../request-links/requests-link.tsx';
 
 const count = (value: number) => Math.round(value).toLocaleString();
 
@@ -25,6 +26,7 @@ export function Quota({ of: { usage, limits } }: { readonly of: Pick<Workspace, 
         </>
       ) : null}
       {usage && !quota ? <p className="soft small">requests, no quota</p> : null}
+      <RequestsLink of={{}}>View requests</RequestsLink>
     </>
   );
 }

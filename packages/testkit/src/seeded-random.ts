@@ -1,5 +1,5 @@
-/** Returns a generator of numbers from 0 to 1 (mulberry32), repeatable by seed. Set FAULT_SEED for a different run. */
-export function seededRandom(seed = Number(process.env.FAULT_SEED ?? 1)): () => number {
+/** Returns a generator of numbers from 0 to 1 (mulberry32), repeatable by seed. */
+export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
