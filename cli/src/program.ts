@@ -64,6 +64,7 @@ const groups: readonly Entry[] = [
   },
   { name: 'replays', about: 'redeliver many deliveries', withKey: operationsOn('replays') },
   { name: 'requests', about: 'show the request log', withKey: operationsOn('requests') },
+  { name: 'metrics', about: 'show numbers of requests and deliveries over time', withKey: operationsOn('metrics') },
   {
     name: 'dead-letters',
     about: 'show records that could not be stored as events, and store them again',

@@ -70,7 +70,7 @@ const namesIn = (command: Command): string[] =>
 
 test('every operation of the API is a command', async () => {
   const nouns = [
-    ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests'],
+    ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'metrics'],
     ...['alerts', 'members', 'invitations', 'audit', 'workspace'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
@@ -85,7 +85,7 @@ test('every operation of the API is a command', async () => {
     'webhooks remove-client-certificate',
     ...['deliveries list', 'deliveries show', 'deliveries redeliver', 'deliveries cancel'],
     ...['replays create', 'replays list', 'replays show', 'replays cancel'],
-    ...['requests list', 'requests show'],
+    ...['requests list', 'requests show', 'metrics requests', 'metrics deliveries'],
     ...['alerts list', 'alerts show', 'alerts acknowledge', 'alerts mute'],
     ...['alerts rules list', 'alerts rules show', 'alerts rules update', 'alerts rules test'],
     ...['alerts channels list', 'alerts channels create', 'alerts channels show', 'alerts channels update'],

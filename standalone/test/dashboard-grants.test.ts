@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** The dashboard, and the API's endpoints that it serves with sessions. */
 const sources = [
   'services/dashboard/src/**/*.ts',
-  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,incident,key,replay,request,resource,webhook,workspace}/*.ts',
+  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,incident,key,metrics,replay,request,resource,webhook,workspace}/*.ts',
   'packages/api/src/*.ts',
 ];
 
@@ -23,7 +23,8 @@ const passedOn = 'resources.listResources';
 
 /** Returns the RPCs in these sources ("signIn.checkSession"), by the dashboard's client names. */
 function calledMethods(): Set<string> {
-  const calls = /\b(?:(?:backend|clients)\.(\w+)|(signIn)|(alerts)(?:Of\(backend\))?|(resources)(?=\.batch))\.(\w+)\(/g;
+  const calls =
+    /\b(?:(?:backend|clients)\.(\w+)\??|(signIn)|(alerts|usage)(?:Of\(backend\))?|(resources)(?=\.batch))\.(\w+)\(/g;
   const found = globSync(sources, { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
   );

@@ -131,8 +131,9 @@ describe('A delivery counts however it ends', () => {
       waitUntil(async () => JSON.stringify(pick(await read())) === JSON.stringify(counts), {
         what: `${name} to show ${JSON.stringify(counts)}`,
       });
+    const metricsPath = `/metrics/deliveries?from=${new Date(Date.now() - dayMs).toISOString()}`;
     await agrees('the metrics', metrics);
-    await agrees('the overview', async () => (await dashboard<{ total: Counts }>('/usage')).total);
+    await agrees('the overview', async () => (await dashboard<{ meta: { total: Counts } }>(metricsPath)).meta.total);
     await agrees('alerts', async () => {
       const { rows } = await database.pool.query<Counts>(
         `select sum(delivered)::integer as delivered, sum(failed)::integer as failed, sum(canceled)::integer as canceled

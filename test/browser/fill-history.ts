@@ -1,4 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { DeliveryDimension } from '@rms/proto/rms/alerts/v1/usage_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { addLatency, noLatencies } from '@rms/reporting/usage';
@@ -19,6 +20,7 @@ export async function reportHistory(
   const nowMs = Date.now();
   const requests: object[] = [];
   const deliveries: object[] = [];
+  const deliveryGroups: object[] = [];
   const add = (atMs: number, scale: number, i: number) => {
     const hour = new Date(atMs).getUTCHours();
     const busy = 0.35 + 0.65 * Math.max(0, Math.sin(((hour - 5) / 24) * 2 * Math.PI));
@@ -39,10 +41,18 @@ export async function reportHistory(
     for (const [index, webhookId] of webhookIds.entries()) {
       const attempts = Math.round((all * 0.3) / (index + 1));
       const failedAttempts = Math.round(attempts * (index === 1 ? 0.2 : 0.01));
+      for (const [name, count] of [
+        ['success', attempts - failedAttempts],
+        ['5xx', failedAttempts],
+      ] as const) {
+        const counts = { ...tenant, time, webhookId, attempts: BigInt(count), latencies: latencies.map(BigInt) };
+        deliveryGroups.push({ dimension: DeliveryDimension.OUTCOME, name, counts });
+      }
       deliveries.push({
         ...tenant,
         time,
         webhookId,
+        created: BigInt(attempts),
         attempts: BigInt(attempts),
         failedAttempts: BigInt(failedAttempts),
         delivered: BigInt(attempts - failedAttempts),
@@ -54,5 +64,6 @@ export async function reportHistory(
   for (let i = 30 * 24; i > 1; i -= 1) add(nowMs - i * hourMs, 1, i);
   for (let i = 58; i > 0; i -= 1) add(nowMs - i * 60_000, 1 / 24, i);
   await usage.reportUsage({ reporterId: 'history', sequence: 1n, requests, deliveries });
+  await usage.reportUsage({ reporterId: 'history', sequence: 2n, deliveryGroups });
   usage.close();
 }

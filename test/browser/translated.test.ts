@@ -55,7 +55,7 @@ describeWith('chromium', 'A page that the browser translates', () => {
   test.each(pages)('%s follows the pointer, tabs, and changes of its data', async (path) => {
     await open(path);
     expect(await page.evaluate(untranslated)).toEqual([]);
-    for (const chart of await page.locator('.chart > svg').all()) {
+    for (const chart of await page.locator('.chart-plot').all()) {
       for (const x of [5, 60, 120]) await chart.hover({ position: { x, y: 20 } });
       await page.mouse.move(0, 0);
     }
@@ -87,8 +87,8 @@ describeWith('chromium', 'A page that the browser translates', () => {
     for (const span of ['Day', 'Month', 'Hour']) {
       await page.getByRole('link', { name: span, exact: true }).click();
       await page.waitForLoadState('networkidle');
-      await page.locator('.chart > svg').first().hover();
-      await page.locator('.chart > svg').last().hover();
+      await page.locator('.chart-plot').first().hover();
+      await page.locator('.chart-plot').last().hover();
     }
     for (const name of ['Webhooks', 'Delivery logs', 'Resources', 'API keys', 'Audit log', 'Overview']) {
       await page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click();

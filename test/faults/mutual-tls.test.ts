@@ -31,8 +31,6 @@ import { newAccount } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
 import { signInAt } from './dashboard/browser.ts';
 
-/** Whether usage contains both requests of the gateway and attempts of webhooks. */
-const countsBoth = (point: { requests: number; attempts: number }) => point.requests > 0 && point.attempts > 0;
 const silent = { info() {}, warn() {}, error() {} };
 
 describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
@@ -128,9 +126,13 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
     }
     for (const path of ['/limits', '/alert_rules', '/incidents', '/requests']) await ask('GET', path);
     // The gateway and webhooks report their counts. alerts fetches the owners and the email requests from auth.
-    await waitUntil(async () => (await ask('GET', '/usage')).points.some(countsBoth), {
-      what: 'the counts',
-    });
+    const from = new Date(Date.now() - 3_600_000).toISOString();
+    const countOf = async (path: string, name: string) => (await ask('GET', `${path}?from=${from}`)).meta.total[name];
+    await waitUntil(
+      async () =>
+        (await countOf('/metrics/requests', 'count')) > 0 && (await countOf('/metrics/deliveries', 'attempts')) > 0,
+      { what: 'the counts' },
+    );
     const recipients = () =>
       readdirSync(emails).map((name) => /^To: (.*)$/m.exec(readFileSync(join(emails, name), 'utf8'))?.[1]);
     await waitUntil(() => ['guest@example.com', email].every((to) => recipients().some((one) => one?.trim() === to)), {

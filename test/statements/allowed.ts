@@ -41,6 +41,12 @@ export const allowed: readonly Allowed[] = [
     reason: 'an operator deletes a workspace; a tenant has at most 2,880 counts of minutes, and fewer of other periods',
   },
   {
+    source: 'packages/postgres/src/workspace-deletion/deletion-queries.ts',
+    text: 'delete from alerts.request_groups',
+    reason:
+      'an operator deletes a workspace; per dimension, a tenant has a row for each group and interval with requests',
+  },
+  {
     source: 'services/auth/src/key/marker-queries.ts',
     text: 'from auth.pending_markers where workspace_id = $1',
     reason: 'an operator deletes a workspace; a pending marker exists for milliseconds while Redis responds',

@@ -10,6 +10,7 @@ export type Noun =
   | 'deliveries'
   | 'replays'
   | 'requests'
+  | 'metrics'
   | 'alert-rules'
   | 'incidents'
   | 'alert-channels'
@@ -36,6 +37,13 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
     'duration_ms',
     'api_key_id',
     'client_ip',
+  ],
+  metrics: [
+    'start',
+    'group',
+    ...['count', 'errors_4xx', 'errors_5xx', 'rate_limited'],
+    ...['created', 'delivered', 'failed', 'canceled', 'skipped', 'filtered', 'attempts'],
+    ...['p50_ms', 'p95_ms', 'p99_ms'],
   ],
   'alert-rules': ['kind', 'enabled', 'threshold', 'window', 'minimum', 'to_owners', 'recipients'],
   incidents: ['id', 'kind', 'subject.id', 'subject.name', 'status', 'severity', 'opened_at', 'closed_at', 'summary'],

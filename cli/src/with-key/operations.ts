@@ -24,6 +24,7 @@ const collections: Readonly<Record<Noun, string>> = {
   deliveries: 'deliveries',
   replays: 'replays',
   requests: 'requests',
+  metrics: 'metrics',
   'alert-rules': 'alert_rules',
   incidents: 'incidents',
   'alert-channels': 'alert_channels',
@@ -120,7 +121,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
     const id = command.registeredArguments.length > 0 ? String(given[0]) : '';
     const options = command.opts<Options>();
     const target = requireTarget(command, body);
-    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options);
+    const path = endpoint.path.replace(/\{\w+\}/, encodeURIComponent(id)) + searchOf(query, options, command);
     if (options.follow) return follow(target, noun, path, options);
     if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
@@ -134,8 +135,13 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
       },
       ...(content ? { body: content } : {}),
     });
-    print(options, document ?? { data: { id } }, () => (document ? oneText(noun, document.data) : `${id}: done`));
+    print(options, document ?? { data: { id } }, () => (document ? dataText(noun, document.data) : `${id}: done`));
   });
+}
+
+/** Formats the `data` of a document. */
+function dataText(noun: Noun, data: object): string {
+  return Array.isArray(data) ? rowsText(noun, data) : oneText(noun, data);
 }
 
 /** Whether a request disables a webhook, which ends its queue. */
@@ -215,7 +221,7 @@ function optionOf({ name, description, choices, kind, isRequired }: InputField):
   if (kind === 'flag') return new Option(`${flag} [true|false]`, about).preset(true).argParser(jsonValue);
   if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
   if (kind === 'time') {
-    const timeOf = /_(?:after|before)$/.test(name) ? pointInTime : futureTime;
+    const timeOf = /^(?:from|to)$|_(?:after|before)$/.test(name) ? pointInTime : futureTime;
     const isoOrNull = (text: string) => (text === 'null' ? null : timeOf(text).toISOString());
     return new Option(`${flag} <time>`, `${about}; also a duration, e.g. 24h`).argParser(isoOrNull);
   }
@@ -253,9 +259,12 @@ function valuesOf(inputs: readonly Input[], options: Options): [name: string, va
   });
 }
 
-function searchOf(inputs: readonly Input[], options: Options): string {
+/** Returns the query. Exits with a usage error if a required field is missing. */
+function searchOf(inputs: readonly Input[], options: Options, command: Pick<Command, 'error'>): string {
   const pairs = new URLSearchParams();
-  for (const [name, value] of valuesOf(inputs, options)) {
+  const values = valuesOf(inputs, options);
+  requireFields(inputs, Object.fromEntries(values), command);
+  for (const [name, value] of values) {
     if (value instanceof Map) for (const [key, one] of value) pairs.append(`${name}[${key}]`, one);
     else for (const one of [value].flat()) pairs.append(name, String(one));
   }
@@ -265,11 +274,13 @@ function searchOf(inputs: readonly Input[], options: Options): string {
 /** Returns the body. Exits with a usage error if a required field is missing. The API checks a body of --data. */
 function bodyOf(inputs: readonly Input[], options: Options, command: Pick<Command, 'error'>): object {
   const body = { ...dataOf(options.data, command), ...Object.fromEntries(valuesOf(inputs, options)) };
-  const missing = inputs.find(({ field }) => field.isRequired && !(field.name in body));
-  if (missing && options.data === undefined) {
-    command.error(`error: required option '${missing.option.long}' not specified`);
-  }
+  if (options.data === undefined) requireFields(inputs, body, command);
   return body;
+}
+
+function requireFields(inputs: readonly Input[], given: object, command: Pick<Command, 'error'>): void {
+  const missing = inputs.find(({ field }) => field.isRequired && !(field.name in given));
+  if (missing) command.error(`error: required option '${missing.option.long}' not specified`);
 }
 
 function dataOf(data: string | undefined, command: Pick<Command, 'error'>): object {

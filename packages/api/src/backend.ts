@@ -56,6 +56,9 @@ export type Alerts = Pick<
   | 'getEmailStatus'
 >;
 
+/** The methods of the usage service that the API calls. */
+export type Usage = Pick<RpcClient<typeof UsageService>, 'getUsage' | 'getRequestMetrics' | 'getDeliveryMetrics'>;
+
 /** The methods of auth that manage members and invitations. */
 export interface Team {
   readonly members: RpcClient<typeof MembersService>;
@@ -71,7 +74,7 @@ export interface Clients {
   readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
   readonly audit: Pick<RpcClient<typeof AuditService>, 'listAuditEntries'>;
   /** undefined if requests are not counted. */
-  readonly usage: Pick<RpcClient<typeof UsageService>, 'getUsage'> | undefined;
+  readonly usage: Usage | undefined;
   /** undefined if this installation has no alerts; see {@link alertsOf}. */
   readonly alerts: Alerts | undefined;
   /** undefined: the members are not managed through this API; see {@link teamOf}. */
@@ -93,7 +96,17 @@ export function teamOf({ team }: Pick<Clients, 'team'>): Team {
 /** Returns the client of alerts. Throws `service_unavailable` if the installation has none. */
 export function alertsOf({ alerts }: Pick<Clients, 'alerts'>): Alerts {
   if (alerts) return alerts;
-  throw new RmsError('service_unavailable', { message: 'This installation runs without the alerts service.' });
+  throw withoutAlerts();
+}
+
+/** Returns the client of usage. Throws `service_unavailable` if the installation counts nothing. */
+export function usageOf({ usage }: Pick<Clients, 'usage'>): Usage {
+  if (usage) return usage;
+  throw withoutAlerts();
+}
+
+function withoutAlerts(): RmsError {
+  return new RmsError('service_unavailable', { message: 'This installation runs without the alerts service.' });
 }
 
 /**

@@ -8,6 +8,7 @@ import { incidentEndpoints } from './incident/endpoints.ts';
 import { invitationEndpoints } from './invitation/endpoints.ts';
 import { keyEndpoints } from './key/endpoints.ts';
 import { memberEndpoints } from './member/endpoints.ts';
+import { metricsEndpoints } from './metrics/endpoints.ts';
 import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
 import { resourceEndpoints } from './resource/endpoints.ts';
@@ -22,6 +23,7 @@ export const endpoints: readonly Endpoint[] = [
   ...deliveryEndpoints,
   ...replayEndpoints,
   ...requestEndpoints,
+  ...metricsEndpoints,
   ...alertRuleEndpoints,
   ...incidentEndpoints,
   ...alertChannelEndpoints,

@@ -21,6 +21,8 @@ export type { Incident } from './incident/schema.ts';
 export { keyDocument } from './key/document.ts';
 export { keyEndpoints } from './key/endpoints.ts';
 export type { FullKey, Key, NewKey } from './key/schema.ts';
+export { metricsEndpoints } from './metrics/endpoints.ts';
+export type { DeliveryMetrics, RequestMetrics } from './metrics/schema.ts';
 export { replayEndpoints } from './replay/endpoints.ts';
 export type { Replay, ReplayEstimate } from './replay/schema.ts';
 export { requestEndpoints } from './request/endpoints.ts';
@@ -43,4 +45,5 @@ export {
   webhookUrlShape,
 } from './webhook/schema.ts';
 export { limitsDocument } from './workspace/document.ts';
+export { workspaceEndpoints } from './workspace/endpoints.ts';
 export type { Workspace } from './workspace/schema.ts';

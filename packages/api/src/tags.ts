@@ -8,6 +8,7 @@ export const tags = {
   Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
   Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',
   Requests: 'Recent API requests of the workspace, and what followed from each.',
+  Metrics: 'Numbers of requests and deliveries over time, for charts and monitoring.',
   Alerts:
     'Rules that watch requests, webhooks, keys and the quota, the incidents that they open, and the channels that ' +
     'report them.',

@@ -7,7 +7,8 @@ const { listIncidents, getIncident, acknowledgeIncident, muteIncident } = Alerts
 const { listChannels, getChannel, createChannel, updateChannel, deleteChannel, testChannel } = AlertsService.method;
 const { describeUnsubscribe, unsubscribe, resubscribe, describeRecipient, confirmRecipient, getEmailStatus } =
   AlertsService.method;
-const { getUsage, reportUsage } = UsageService.method;
+const { getUsage, getRequestMetrics, getDeliveryMetrics, reportUsage } = UsageService.method;
+const counted = [getUsage, getRequestMetrics, getDeliveryMetrics];
 
 const managed = [
   ...[listRules, getRule, updateRule, testRule],
@@ -21,10 +22,10 @@ const managed = [
  * all methods.
  */
 export const callers: Callers = {
-  gateway: [reportUsage, ...forKeys(getUsage, getEmailStatus, ...managed)],
+  gateway: [reportUsage, ...forKeys(...counted, getEmailStatus, ...managed)],
   webhooks: [reportUsage],
   dashboard: [
-    ...forUsers(...managed, getUsage, getEmailStatus),
+    ...forUsers(...managed, ...counted, getEmailStatus),
     describeUnsubscribe,
     unsubscribe,
     resubscribe,

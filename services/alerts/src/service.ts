@@ -29,8 +29,10 @@ import { deleteContents } from './rpc/delete-contents.ts';
 import { describeRecipient } from './rpc/describe-recipient.ts';
 import { describeUnsubscribe } from './rpc/describe-unsubscribe.ts';
 import { getChannel } from './rpc/get-channel.ts';
+import { getDeliveryMetrics } from './rpc/get-delivery-metrics.ts';
 import { getEmailStatus } from './rpc/get-email-status.ts';
 import { getIncident } from './rpc/get-incident.ts';
+import { getRequestMetrics } from './rpc/get-request-metrics.ts';
 import { getRule } from './rpc/get-rule.ts';
 import { getUsage } from './rpc/get-usage.ts';
 import { acknowledgeIncident, muteIncident } from './rpc/handle-incident.ts';
@@ -120,7 +122,12 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     metricsAddress: config.metricsAddress,
     translateError: translatePgError,
     services: [
-      rpcService(UsageService, { reportUsage: reportUsage(parts), getUsage: getUsage(parts) }),
+      rpcService(UsageService, {
+        reportUsage: reportUsage(parts),
+        getUsage: getUsage(parts),
+        getRequestMetrics: getRequestMetrics(parts),
+        getDeliveryMetrics: getDeliveryMetrics(parts),
+      }),
       rpcService(AlertsService, {
         listRules: listRules(parts, recipients),
         getRule: getRule(parts, recipients),

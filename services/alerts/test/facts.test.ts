@@ -2,7 +2,7 @@ import { type Tenant, toTenant } from '@rms/base/tenant';
 import { inTransaction } from '@rms/postgres/db';
 import { perSuite } from '@rms/testkit';
 import { readFacts } from '../src/evaluate/fact-queries.ts';
-import { addDeliveries, noDeliveries, rowsOf } from '../src/usage/usage.ts';
+import { addDeliveries, deliveryGroupNames, noSums, rowsOf } from '../src/usage/usage.ts';
 import { addDeliveryCounts, addRuns } from '../src/usage/usage-queries.ts';
 import { alertsDatabase, newTenant } from './support.ts';
 
@@ -21,7 +21,7 @@ describe('The facts of a tenant with an attempt per minute and webhook', () => {
     const counted = webhookIds.flatMap((webhookId) =>
       Array.from({ length: 26 * 60 }, (_, i) => ({
         ...of,
-        ...noDeliveries,
+        ...noSums([...deliveryGroupNames, 'failedAttempts']),
         webhookId,
         attempts: 1,
         failuresAtEnd: 0,

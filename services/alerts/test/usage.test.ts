@@ -1,11 +1,12 @@
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
-import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { DeliveryDimension, RequestDimension } from '@rms/proto/rms/alerts/v1/usage_pb';
+import { DeliveryGrouping, MetricsGranularity, RequestGrouping } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { addLatency, noLatencies } from '@rms/reporting/usage';
 import { perSuite, waitUntil } from '@rms/testkit';
 import { forgetCounts, forgetReporters, forgetRuns } from '../src/usage/old-usage-queries.ts';
-import { pointsOf, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
+import { deliveryGroupNames, noSums, rowsOf, runsOf, startOf } from '../src/usage/usage.ts';
 import { deliveryCounts, newTenant, requestCounts, startAlerts } from './support.ts';
 
 describe('Periods', () => {
@@ -21,16 +22,6 @@ describe('Periods', () => {
     ]);
     expect(new Date(startOf('month', atMs, 1)).toISOString()).toBe('2024-03-01T00:00:00.000Z');
     expect(new Date(startOf('day', atMs, -29)).toISOString()).toBe('2024-01-31T00:00:00.000Z');
-  });
-
-  test('of a chart are consecutive and end with the current period', () => {
-    const hour = pointsOf('hour', atMs);
-    expect([hour.length, hour[0], hour.at(-1)]).toEqual([
-      60,
-      Date.UTC(2024, 1, 29, 23, 0),
-      Date.UTC(2024, 1, 29, 23, 59),
-    ]);
-    expect([pointsOf('day', atMs).length, pointsOf('month', atMs).length]).toEqual([24, 31]);
   });
 
   test('rows are merged and sorted by their keys', () => {
@@ -51,8 +42,8 @@ describe('Periods', () => {
   });
 
   test('a run of failures spans the minutes of a report and ends with a successful attempt', () => {
-    const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', delivered: 0, failed: 0 };
-    const counts = { ...base, canceled: 0, url: '', lastError: '', latencies: noLatencies() };
+    const base = { workspaceId: 'ws_a', environment: 'live' as const, webhookId: 'wh_1', url: '', lastError: '' };
+    const counts = { ...base, ...noSums(deliveryGroupNames) };
     const failing = { ...counts, atMs, attempts: 3, failedAttempts: 3, failuresAtEnd: 3 };
     expect(runsOf([failing, { ...failing, atMs: atMs + 60_000 }])).toMatchObject([
       { failures: 6, lastSuccessMs: undefined, lastAttemptMs: atMs + 60_000 },
@@ -69,8 +60,20 @@ describe('Usage', () => {
 
   const report = (reporterId: string, sequence: number, parts: object) =>
     alerts.usage.reportUsage({ reporterId, sequence: BigInt(sequence), ...parts });
-  const usageOf = (of: object, span = UsageSpan.HOUR) => alerts.usage.getUsage({ ...of, span });
   const now = () => timestampFromMs(Date.now());
+  const monthOf = async (of: object) => (await alerts.usage.getUsage(of)).month;
+  /** The time since `fromMs`, by default an hour ago. */
+  const range = (granularity = MetricsGranularity.MINUTE, fromMs = Date.now() - 3_600_000) => ({
+    from: timestampFromMs(fromMs),
+    to: timestampFromMs(Date.now() + 1),
+    granularity,
+  });
+  const requestsOf = (of: object, given: object = {}) =>
+    alerts.usage.getRequestMetrics({ ...of, range: range(), ...given });
+  const deliveriesOf = (of: object, given: object = {}) =>
+    alerts.usage.getDeliveryMetrics({ ...of, range: range(), ...given });
+  const startsOf = (points: readonly { readonly startTime?: Timestamp | undefined }[]) =>
+    points.map(({ startTime }) => (startTime ? timestampMs(startTime) : 0));
 
   test('is summed over reporters into minutes, hours, days and the month', async () => {
     const owner = newTenant();
@@ -86,30 +89,36 @@ describe('Usage', () => {
     });
     await report('one', 1, { requests: [{ ...counts, latencies: latencies.map(BigInt), rateLimited: 2n }] });
     await report('two', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 10, admitted: 10 })] });
-    for (const [span, points] of [
-      [UsageSpan.HOUR, 60],
-      [UsageSpan.DAY, 24],
-      [UsageSpan.MONTH, 31],
+    for (const [granularity, lengthMs, intervals] of [
+      [MetricsGranularity.MINUTE, 60_000, 61],
+      [MetricsGranularity.HOUR, 3_600_000, 2],
+      [MetricsGranularity.DAY, 86_400_000, 1],
     ] as const) {
-      const usage = await usageOf(owner, span);
-      expect(usage.points).toHaveLength(points);
-      const sum = (name: 'requests' | 'admitted' | 'clientErrors' | 'serverErrors' | 'rateLimited') =>
-        usage.points.reduce((total, point) => total + Number(point[name]), 0);
-      expect([sum('requests'), sum('admitted'), sum('clientErrors'), sum('serverErrors'), sum('rateLimited')]).toEqual([
-        110, 108, 7, 3, 2,
-      ]);
-      const starts = usage.points.map(({ startTime }) => (startTime ? timestampMs(startTime) : 0));
-      expect(starts).toEqual([...starts].sort((a, b) => a - b));
+      const { points, total } = await requestsOf(owner, { range: range(granularity) });
+      const starts = startsOf(points);
+      expect(points.length - intervals).toBeGreaterThanOrEqual(0);
+      expect(points.length - intervals).toBeLessThanOrEqual(1);
+      expect(starts.slice(1).map((at, i) => at - (starts[i] ?? 0))).toEqual(starts.slice(1).map(() => lengthMs));
+      expect(starts.every((at) => at % lengthMs === 0)).toBe(true);
+      const sum = (name: 'count' | 'clientErrors' | 'serverErrors' | 'rateLimited') =>
+        points.reduce((all, point) => all + point[name], 0n);
+      const sums = { count: 110n, clientErrors: 7n, serverErrors: 3n, rateLimited: 2n };
+      expect(total).toMatchObject(sums);
+      expect({
+        count: sum('count'),
+        clientErrors: sum('clientErrors'),
+        serverErrors: sum('serverErrors'),
+        rateLimited: sum('rateLimited'),
+      }).toEqual(sums);
     }
-    const { points, month } = await usageOf(owner);
-    const busy = points.find(({ requests }) => requests > 0n);
+    const busy = (await requestsOf(owner)).points.find(({ count }) => count > 0n);
     expect(busy?.p50Ms).toBeGreaterThanOrEqual(3);
     expect(busy?.p50Ms).toBeLessThanOrEqual(5);
     expect(busy?.p95Ms).toBeGreaterThanOrEqual(250);
-    expect(month).toMatchObject({ used: 108n, quota: 1_000n });
+    expect(await monthOf(owner)).toMatchObject({ used: 108n, quota: 1_000n });
   });
 
-  test('has the same total for every span that covers the same requests', async () => {
+  test('has the same total for every granularity that covers the same requests', async () => {
     const owner = newTenant();
     const webhookId = newId('wh');
     // Two minutes with different latencies: the p95 of the slowest minute is not the p95 of all requests.
@@ -128,12 +137,134 @@ describe('Usage', () => {
         deliveries: [deliveryCounts({ ...owner, time, webhookId, attempts: 2, failedAttempts: 1, delivered: 1 })],
       });
     }
-    const [hour, day, month] = await Promise.all(
-      [UsageSpan.HOUR, UsageSpan.DAY, UsageSpan.MONTH].map(async (span) => (await usageOf(owner, span)).total),
+    const { MINUTE, HOUR, DAY } = MetricsGranularity;
+    const totals = await Promise.all(
+      [MINUTE, HOUR, DAY].map(async (granularity) => [
+        { ...(await requestsOf(owner, { range: range(granularity) })).total, startTime: undefined },
+        { ...(await deliveriesOf(owner, { range: range(granularity) })).total, startTime: undefined },
+      ]),
     );
-    expect(hour).toMatchObject({ requests: 100n, attempts: 4n, failedAttempts: 2n, delivered: 2n });
-    expect(hour?.p95Ms).toBeLessThanOrEqual(5);
-    for (const other of [day, month]) expect({ ...other, startTime: hour?.startTime }).toEqual(hour);
+    const [requests, deliveries] = totals[0] ?? [];
+    expect(requests).toMatchObject({ count: 100n });
+    expect(deliveries).toMatchObject({ attempts: 4n, delivered: 2n });
+    expect(Reflect.get(requests ?? {}, 'p95Ms')).toBeLessThanOrEqual(5);
+    for (const other of totals) expect(other).toEqual(totals[0]);
+  });
+
+  test('groups of requests are series of their own', async () => {
+    const owner = newTenant();
+    const group = (dimension: RequestDimension, name: string, requests: number, clientErrors = 0) => ({
+      dimension,
+      name,
+      counts: requestCounts({ ...owner, time: now(), requests, clientErrors }),
+    });
+    const { ROUTE, STATUS_CLASS, API_KEY_ID } = RequestDimension;
+    const requestGroups = [
+      group(ROUTE, 'GET /v1/resources', 3, 1),
+      group(ROUTE, 'POST /v1/resources', 2),
+      group(STATUS_CLASS, '2xx', 4),
+      group(STATUS_CLASS, '4xx', 1, 1),
+      group(API_KEY_ID, 'key_1', 5, 1),
+    ];
+    await report('groups', 1, { requestGroups });
+    await report('groups', 1, { requestGroups });
+    await report('groups', 2, { requestGroups });
+    const shown = async (grouping: RequestGrouping) =>
+      (await requestsOf(owner, { grouping })).points.map((one) => [one.group, one.count, one.clientErrors]);
+    expect(await shown(RequestGrouping.ROUTE)).toEqual([
+      ['GET /v1/resources', 6n, 2n],
+      ['POST /v1/resources', 4n, 0n],
+    ]);
+    expect(await shown(RequestGrouping.STATUS_CLASS)).toEqual([
+      ['2xx', 8n, 0n],
+      ['4xx', 2n, 2n],
+    ]);
+    expect(await shown(RequestGrouping.API_KEY_ID)).toEqual([['key_1', 10n, 2n]]);
+    expect((await requestsOf(owner)).total).toMatchObject({ count: 0n });
+  });
+
+  test('groups of deliveries are kept per webhook and for all webhooks', async () => {
+    const owner = newTenant();
+    const [one, other] = [newId('wh'), newId('wh')].sort();
+    const group = (webhookId: string | undefined, dimension: DeliveryDimension, name: string, counts: object) => ({
+      dimension,
+      name,
+      counts: deliveryCounts({ ...owner, time: now(), webhookId: webhookId ?? '', ...counts }),
+    });
+    const { OUTCOME, EVENT_TYPE } = DeliveryDimension;
+    await report('groups', 1, {
+      deliveries: [one, other].map((webhookId) => deliveryCounts({ ...owner, time: now(), webhookId, created: 4 })),
+      deliveryGroups: [
+        group(one, OUTCOME, 'success', { attempts: 3, delivered: 3 }),
+        group(one, OUTCOME, '429', { attempts: 2 }),
+        group(one, OUTCOME, '4xx', { attempts: 1 }),
+        group(one, OUTCOME, 'none', { created: 4, canceled: 1 }),
+        group(other, OUTCOME, 'timeout', { attempts: 5, failed: 1 }),
+        group(other, OUTCOME, '2xx', { attempts: 1 }),
+        group(one, EVENT_TYPE, 'resource.created', { created: 4 }),
+      ],
+    });
+    const shown = async (grouping: DeliveryGrouping, webhookId = '') =>
+      (await deliveriesOf(owner, { grouping, webhookId })).points.map((point) => [
+        point.group,
+        ...[point.created, point.attempts, point.delivered, point.failed, point.canceled].map(Number),
+      ]);
+    expect(await shown(DeliveryGrouping.STATUS_CLASS)).toEqual([
+      ['2xx', 0, 4, 3, 0, 0],
+      ['4xx', 0, 3, 0, 0, 0],
+      ['none', 4, 5, 0, 1, 1],
+    ]);
+    expect(await shown(DeliveryGrouping.ERROR_CLASS)).toEqual([
+      ['2xx', 0, 1, 0, 0, 0],
+      ['429', 0, 2, 0, 0, 0],
+      ['4xx', 0, 1, 0, 0, 0],
+      ['none', 4, 3, 3, 0, 1],
+      ['timeout', 0, 5, 0, 1, 0],
+    ]);
+    expect(await shown(DeliveryGrouping.ERROR_CLASS, other)).toEqual([
+      ['2xx', 0, 1, 0, 0, 0],
+      ['timeout', 0, 5, 0, 1, 0],
+    ]);
+    expect(await shown(DeliveryGrouping.EVENT_TYPE)).toEqual([['resource.created', 4, 0, 0, 0, 0]]);
+    expect(await shown(DeliveryGrouping.EVENT_TYPE, other)).toEqual([]);
+    expect(await shown(DeliveryGrouping.WEBHOOK_ID)).toEqual([one, other].map((id) => [id, 4, 0, 0, 0, 0]));
+    expect(await shown(DeliveryGrouping.WEBHOOK_ID, other)).toEqual([[other, 4, 0, 0, 0, 0]]);
+  });
+
+  test('has at most 1,500 points', async () => {
+    const owner = newTenant();
+    const nowMs = Math.floor(Date.now() / 60_000) * 60_000;
+    const minutes = (count: number) => range(MetricsGranularity.MINUTE, nowMs - (count - 1) * 60_000);
+    const atMs = async (count: number, given: object = {}) =>
+      (await requestsOf(owner, { range: minutes(count), ...given })).points.length;
+    // The minute may end between two calls.
+    expect(1_500 - (await atMs(1_499))).toBeLessThanOrEqual(1);
+    await expect(atMs(1_501)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: [{ field: 'granularity' }],
+    });
+    const requestGroups = Array.from({ length: 1_501 }, (_, i) => ({
+      dimension: RequestDimension.API_KEY_ID,
+      name: `key_${i}`,
+      counts: requestCounts({ ...owner, time: now(), requests: 1 }),
+    }));
+    const grouping = RequestGrouping.API_KEY_ID;
+    await report('many', 1, { requestGroups: requestGroups.slice(0, 1_500) });
+    expect(await atMs(60, { grouping })).toBe(1_500);
+    await report('many', 2, { requestGroups: requestGroups.slice(1_500) });
+    await expect(atMs(60, { grouping })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test.each([
+    ['without a granularity', { granularity: MetricsGranularity.UNSPECIFIED }, 'granularity'],
+    ['without a start', { from: undefined }, 'from'],
+    ['without an end', { to: undefined }, 'to'],
+    ['that ends before it starts', { to: timestampFromMs(0) }, 'from'],
+  ])('a range %s is refused', async (_, change, field) => {
+    const refusal = { code: 'invalid_request', details: [{ field }] };
+    const wrong = { range: { ...range(), ...change } };
+    await expect(requestsOf(newTenant(), wrong)).rejects.toMatchObject(refusal);
+    await expect(deliveriesOf(newTenant(), wrong)).rejects.toMatchObject(refusal);
   });
 
   test('counts a repeated report once, regardless of which calls succeeded', async () => {
@@ -146,9 +277,8 @@ describe('Usage', () => {
     await Promise.all([report('r', 1, parts), report('r', 1, parts), report('r', 1, parts)]);
     await report('r', 2, parts);
     await report('r', 1, parts);
-    const { month, points } = await usageOf(owner);
-    expect(month?.used).toBe(10n);
-    expect(points.reduce((sum, { attempts }) => sum + Number(attempts), 0)).toBe(8);
+    expect((await monthOf(owner))?.used).toBe(10n);
+    expect((await deliveriesOf(owner)).total?.attempts).toBe(8n);
     const { rows } = await alerts.database.pool.query(
       'select failures from alerts.webhook_runs where webhook_id = $1',
       [webhookId],
@@ -165,7 +295,7 @@ describe('Usage', () => {
     );
     await forgetReporters(alerts.database.pool);
     await report('slow', 1, parts);
-    expect((await usageOf(owner)).month?.used).toBe(5n);
+    expect((await monthOf(owner))?.used).toBe(5n);
   });
 
   test('keeps the months of an environment forever, and those of a webhook for 400 days', async () => {
@@ -191,7 +321,7 @@ describe('Usage', () => {
     const owner = newTenant();
     const inAYear = timestampFromMs(Date.now() + 365 * 86_400_000);
     await report('ahead', 1, { requests: [requestCounts({ ...owner, time: inAYear, requests: 5, admitted: 5 })] });
-    expect((await usageOf(owner)).month?.used).toBe(5n);
+    expect((await monthOf(owner))?.used).toBe(5n);
   });
 
   test('counts deliveries per webhook and in total', async () => {
@@ -204,15 +334,15 @@ describe('Usage', () => {
       ],
     });
     const sums = async (webhookId: string) => {
-      const { points } = await alerts.usage.getUsage({ ...owner, span: UsageSpan.DAY, webhookId });
-      return (['attempts', 'failedAttempts', 'delivered', 'failed'] as const).map((name) =>
+      const { points } = await deliveriesOf(owner, { webhookId });
+      return (['attempts', 'delivered', 'failed'] as const).map((name) =>
         points.reduce((sum, point) => sum + Number(point[name]), 0),
       );
     };
     expect([await sums(''), await sums(one), await sums(other)]).toEqual([
-      [5, 2, 3, 1],
-      [3, 0, 3, 0],
-      [2, 2, 0, 1],
+      [5, 3, 1],
+      [3, 3, 0],
+      [2, 0, 1],
     ]);
   });
 
@@ -220,8 +350,8 @@ describe('Usage', () => {
     const owner = newTenant();
     await report('x', 1, { requests: [requestCounts({ ...owner, time: now(), requests: 1, admitted: 1 })] });
     for (const other of [newTenant(), { ...owner, environment: Environment.SANDBOX }]) {
-      const { points, month } = await usageOf(other);
-      expect(points.every(({ requests }) => requests === 0n)).toBe(true);
+      expect((await requestsOf(other)).total?.count).toBe(0n);
+      const month = await monthOf(other);
       expect(month).toMatchObject({ used: 0n });
       expect(month?.quota).toBe(undefined);
     }
@@ -229,9 +359,9 @@ describe('Usage', () => {
       { ...owner, workspaceId: '' },
       { ...owner, environment: Environment.UNSPECIFIED },
     ]) {
-      await expect(usageOf(bad)).rejects.toMatchObject({ code: 'invalid_request' });
+      for (const refused of [monthOf(bad), requestsOf(bad), deliveriesOf(bad)])
+        await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
     }
-    await expect(usageOf(owner, UsageSpan.UNSPECIFIED)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
   test.each([
@@ -242,6 +372,12 @@ describe('Usage', () => {
     ['a negative count', { requests: [requestCounts({ ...newTenant(), requests: -1 })] }],
     ['too few latencies', { requests: [{ ...requestCounts(newTenant()), latencies: [1n] }] }],
     ['an empty webhook ID', { deliveries: [deliveryCounts({ ...newTenant(), webhookId: '' })] }],
+    [
+      'an unnamed group',
+      { requestGroups: [{ dimension: RequestDimension.ROUTE, counts: requestCounts(newTenant()) }] },
+    ],
+    ['a group without a dimension', { requestGroups: [{ name: 'x', counts: requestCounts(newTenant()) }] }],
+    ['a group without counts', { deliveryGroups: [{ dimension: DeliveryDimension.OUTCOME, name: 'x' }] }],
   ])('rejects a report with %s', async (_, change) => {
     const refused = alerts.usage.reportUsage({ reporterId: 'bad', sequence: 1n, ...change });
     await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });

@@ -56,6 +56,12 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /invitations': { email: 'a@example.com', role: 'viewer' },
 };
 
+/** Query of the endpoints that require one. */
+const queries: Readonly<Record<string, string>> = {
+  'GET /metrics/requests': '?from=2026-01-02T00:00:00Z&granularity=day',
+  'GET /metrics/deliveries': '?from=2026-01-02T00:00:00Z&granularity=day',
+};
+
 const nameOf = ({ method, path }: Endpoint) => `${method.toUpperCase()} ${path}`;
 const isChange = ({ method }: Endpoint) => method !== 'get';
 const isOpen = ({ access }: Endpoint) => access === 'open';
@@ -75,12 +81,13 @@ const ids: readonly (readonly [string, string])[] = [
 
 function urlOf(endpoint: Endpoint, workspace = ownWorkspace, environment = 'live'): string {
   const [, id = ''] = ids.find(([start]) => endpoint.path.startsWith(start)) ?? [];
-  return pathOf(endpoint)
+  const path = pathOf(endpoint)
     .replace('{workspace}', workspace)
     .replace('{environment}', environment)
     .replace('{id}', id)
     .replace('{kind}', 'quota')
     .replace('{request_id}', newId('req'));
+  return path + (queries[nameOf(endpoint)] ?? '');
 }
 
 let dashboard: TestDashboard;

@@ -1,4 +1,4 @@
-import { pointTime } from '../web/src/features/usage/point-time.ts';
+import { intervalText } from '../web/src/features/metrics/ranges.ts';
 import { toLocal, toUtc } from '../web/src/local-time.ts';
 
 const zones = [
@@ -26,8 +26,8 @@ describe.each(zones)('in %s', (zone) => {
   });
 
   test('the days of a chart have the names of the days of UTC that they count', () => {
-    expect(pointTime('month', '2026-11-01T00:00:00.000Z', zone, 'en-US')).toBe('Nov 1, 2026 UTC');
-    expect(pointTime('month', '2026-12-31T00:00:00.000Z', zone, 'en-US')).toBe('Dec 31, 2026 UTC');
+    expect(intervalText('day', '2026-11-01T00:00:00.000Z', zone, 'en-US')).toBe('Nov 1, 2026 UTC');
+    expect(intervalText('day', '2026-12-31T00:00:00.000Z', zone, 'en-US')).toBe('Dec 31, 2026 UTC');
   });
 
   test.each([
@@ -36,7 +36,7 @@ describe.each(zones)('in %s', (zone) => {
     ['2018-11-03T12:00:00.000Z', 'the start of summer time in Sao Paulo'],
     ['2018-02-17T12:00:00.000Z', 'its end'],
   ])('the 24 hours of a chart from %s, with %s, have different names', (from) => {
-    const names = points(from, hourMs, 24).map((at) => pointTime('day', at, zone, 'en-US'));
+    const names = points(from, hourMs, 24).map((at) => intervalText('hour', at, zone, 'en-US'));
     expect(new Set(names).size).toBe(24);
     expect(names.every((name) => name.includes(zone === 'Asia/Kolkata' ? ':30' : ':00'))).toBe(true);
   });

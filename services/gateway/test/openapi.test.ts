@@ -75,6 +75,8 @@ describe('The OpenAPI document', () => {
       'get /v1/invitations/{id}',
       'get /v1/members',
       'get /v1/members/{id}',
+      'get /v1/metrics/deliveries',
+      'get /v1/metrics/requests',
       'get /v1/replays',
       'get /v1/replays/{id}',
       'get /v1/requests',

@@ -1,3 +1,4 @@
+import { RequestDimension } from '@rms/proto/rms/alerts/v1/usage_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { startGateway, type TestGateway } from './support/start-gateway.ts';
 
@@ -57,7 +58,44 @@ describe('Request usage', () => {
     expect(all.every(({ environment, monthlyQuota }) => environment === Environment.LIVE && monthlyQuota === 50n)).toBe(
       true,
     );
-    expect(api.usage.reports.map(({ sequence }) => sequence)).toEqual(api.usage.reports.map((_, i) => BigInt(i + 1)));
+    const reporters = Map.groupBy(api.usage.reports, ({ reporterId }) => reporterId);
+    for (const reports of reporters.values())
+      expect(reports.map(({ sequence }) => sequence)).toEqual(reports.map((_, i) => BigInt(i + 1)));
+  });
+
+  test('is counted by route, class of the status and key', async () => {
+    const api = await startGateway({ env: { RATE_LIMIT_REQUESTS: '5' } });
+    const [key, other] = [api.auth.newKey('read'), api.auth.newKey('read')];
+    const get = (path: string, value = key.value) => api.send('GET', path, { key: value });
+    for (const path of ['/v1/resources', '/v1/resources/res_none', '/v1/none', '/v1/webhooks']) await get(path);
+    for (const status of [200, 200, 429]) expect((await get('/v1/resources')).status).toBe(status);
+    expect((await get('/v1/resources', other.value)).status).toBe(200);
+    await api.stop();
+    const groups = api.usage.reports
+      .flatMap(({ requestGroups }) => requestGroups)
+      .filter(({ counts }) => counts?.workspaceId === key.workspaceId);
+    const sumsOf = (of: RequestDimension) => {
+      const sums: Record<string, number[]> = {};
+      for (const { dimension, name, counts } of groups) {
+        if (dimension !== of || !counts) continue;
+        const timed = counts.latencies.reduce((sum, count) => sum + count, 0n);
+        const added = [counts.requests, counts.clientErrors, counts.rateLimited, timed].map(Number);
+        sums[name] = added.map((count, i) => count + (sums[name]?.[i] ?? 0));
+      }
+      return sums;
+    };
+    // Requests, 4xx, rejected by the rate limit, durations.
+    expect(sumsOf(RequestDimension.ROUTE)).toEqual({
+      'GET /v1/resources': [4, 1, 1, 4],
+      'GET /v1/resources/{id}': [1, 1, 0, 1],
+      'GET /v1/webhooks': [1, 1, 0, 1],
+      none: [1, 1, 0, 1],
+    });
+    expect(sumsOf(RequestDimension.STATUS_CLASS)).toEqual({ '2xx': [3, 0, 0, 3], '4xx': [4, 4, 1, 4] });
+    expect(Object.values(sumsOf(RequestDimension.API_KEY_ID))).toEqual([[7, 4, 1, 7]]);
+    expect(api.usage.reports.every(({ requests, requestGroups }) => requests.length * requestGroups.length === 0)).toBe(
+      true,
+    );
   });
 
   test('distinguishes server errors from quota rejections', async () => {
@@ -85,7 +123,7 @@ describe('Request usage', () => {
     expect((await api.send('GET', '/v1/resources', { key: key.value })).status).toBe(200);
     expect((await api.send('GET', '/readyz')).status).toBe(200);
     await api.stop();
-    expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage reporting failed'))).toHaveLength(1);
+    expect(api.lines.filter(({ msg }) => String(msg).startsWith('usage reporting failed'))).toHaveLength(2);
   });
 
   test('is not counted without an alerts service, and nothing is logged', async () => {

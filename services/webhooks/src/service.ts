@@ -131,7 +131,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const watchers = createFeedWatchers();
   const { retentionDays } = config;
   const topics = { bus, topic, group, retentionDays };
-  const fanOut = createFanOut({ ...topics, pool: keyedPool, engine, watchers, deferred, parked, time, metrics, log });
+  const storing = { pool: keyedPool, engine, time, metrics, usage, log };
+  const fanOut = createFanOut({ ...topics, ...storing, watchers, deferred, parked });
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
   const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, queues: watch.queues, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
@@ -194,7 +195,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     workers: [
       watch.worker,
       fanOut,
-      createDeferredFanOut({ pool: keyedPool, queue: deferred, engine, time, metrics, log }),
+      createDeferredFanOut({ ...storing, queue: deferred }),
       createParkedRecords({ pool, queue: parked, engine, watchers, deferred, time, retentionDays, log }),
       engine,
       createReplayer({ pool, queue: replays, engine, log }),

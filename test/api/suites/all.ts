@@ -12,6 +12,7 @@ import { isolationSuite } from './isolation.ts';
 import { limitsSuite } from './limits.ts';
 import { listsSuite } from './lists.ts';
 import { membersSuite } from './members.ts';
+import { metricsSuite } from './metrics.ts';
 import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
@@ -53,6 +54,7 @@ export const requestsPart: Part = {
     apiKeysSuite,
     workspaceSuite,
     requestsSuite,
+    metricsSuite,
     isolationSuite,
     operatorSuite,
     alertsSuite,

@@ -179,6 +179,9 @@ export function isolationSuite(target: () => Target): void {
         'POST /v1/replays/{id}/cancel',
         'GET /v1/requests',
         'GET /v1/requests/{request_id}',
+        // Tested by the suite of metrics.
+        'GET /v1/metrics/requests',
+        'GET /v1/metrics/deliveries',
         ...['GET', 'POST'].map((method) => `${method} /v1/alert_channels`),
         ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /v1/alert_channels/{id}`),
         'POST /v1/alert_channels/{id}/test',

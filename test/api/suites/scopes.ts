@@ -28,6 +28,8 @@ const calls = [
   ['deliveries:write', 'POST', '/v1/webhooks/wh_x/test'],
   ['requests:read', 'GET', '/v1/requests'],
   ['requests:read', 'GET', '/v1/requests/req_x'],
+  ['metrics:read', 'GET', '/v1/metrics/requests?from=2026-01-01T00:00:00Z'],
+  ['metrics:read', 'GET', '/v1/metrics/deliveries?from=2026-01-01T00:00:00Z'],
   ['keys:read', 'GET', '/v1/api_keys'],
   ['keys:read', 'GET', '/v1/api_keys/key_x'],
   ['alerts:read', 'GET', '/v1/alert_rules'],

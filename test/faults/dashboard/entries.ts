@@ -35,6 +35,8 @@ const replayed = {
   rate_per_second: 1_000,
 };
 
+const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+
 /** An unused port: events created here must not be delivered anywhere. */
 const url = 'http://127.0.0.1:65535/stranger';
 
@@ -148,7 +150,15 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /limits': tenant(nothing),
   'GET /requests': tenant(nothing, ({ key }) => ({ query: { api_key_id: key } })),
   'GET /requests/{request_id}': tenant(({ request }) => ({ id: request })),
-  'GET /usage': tenant(nothing, ({ webhook }) => ({ query: { span: 'day', webhook } })),
+  'GET /metrics/requests': tenant(
+    () => ({ query: { from: yesterday } }),
+    () => ({ query: { from: yesterday, group_by: 'route' } }),
+  ),
+  'GET /metrics/deliveries': tenant(
+    () => ({ query: { from: yesterday } }),
+    ({ webhook: webhook_id }) => ({ query: { from: yesterday, group_by: 'event_type', webhook_id } }),
+  ),
+  'GET /workspace': tenant(nothing),
   'GET /unfinished-deliveries': tenant(nothing),
   'GET /alert_rules': tenant(nothing),
   'GET /alert_rules/{kind}': tenant(() => ({ id: 'quota' })),

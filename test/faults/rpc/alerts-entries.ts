@@ -1,9 +1,15 @@
 import { AlertKind, ChannelType } from '@rms/proto/rms/alerts/v1/alert_pb';
-import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { DeliveryGrouping, MetricsGranularity } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { timestampFromMs } from '@rms/rpc';
 import { type Entries, inBoth, inOne, inWorkspace, ofInstallation } from './entry.ts';
 import { idempotencyKey } from './owned.ts';
 
 const kind = AlertKind.QUOTA;
+const range = {
+  from: timestampFromMs(Date.now() - 60_000),
+  to: timestampFromMs(Date.now()),
+  granularity: MetricsGranularity.DAY,
+};
 const tokenWhy = 'the token in the link identifies its target and cannot be forged';
 const token = 'made-up';
 
@@ -50,6 +56,11 @@ export const alertsEntries: Entries<'alerts' | 'alertsSecrets' | 'usage'> = {
       const requests = [{ ...as, requests: 1n, latencies: Array(20).fill(0n) }];
       return [[{ reporterId: `stranger ${as.environment}`, sequence: 1n, requests }, {}]];
     }),
-    getUsage: inOne(({ webhookId }) => [[{ span: UsageSpan.HOUR, webhookId }, {}]]),
+    getUsage: inOne(() => [[{}, { month: { used: 0n } }]]),
+    getRequestMetrics: inOne(() => [[{ range }, { total: { count: 0n } }]]),
+    getDeliveryMetrics: inOne(({ webhookId }) => [
+      [{ range }, { total: { attempts: 0n } }],
+      [{ range, webhookId, grouping: DeliveryGrouping.WEBHOOK_ID }, { total: { attempts: 0n } }],
+    ]),
   },
 };

@@ -313,6 +313,41 @@ class RequestsOperations:
         return self._transport.send("GET", path_of("/v1/requests/{request_id}", request_id), options)
 
 
+class MetricsOperations:
+    """Operations of `rms.metrics`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def requests(self, query: types.GetRequestMetricsQuery, **options: Unpack[CallOptions]) -> Result[Sequence[types.RequestMetricsPoint]]:
+        """Get requests over time. Requests with a valid key. Without `group_by`, there is a point
+        for every interval. With `group_by`, there are points for the groups and intervals in
+        which something was counted, so that their sums are the same. Counts appear within two
+        seconds, in groups within ten. Minutes are kept for 2 days, hours for 35 days and days
+        for 400 days. A range with more than 1,500 points is refused. Percentiles are estimated
+        from a histogram with fixed buckets; null: nothing was measured. Groups of `route` are a
+        method and a path, of `status_class` `2xx` to `5xx`; `none` are requests without a route,
+        or without a response because the client disconnected. Requires a key with scope `admin`,
+        or the permission `metrics:read`.
+        """
+        return self._transport.send("GET", "/v1/metrics/requests", options, query=query)
+
+    def deliveries(self, query: types.GetDeliveryMetricsQuery, **options: Unpack[CallOptions]) -> Result[Sequence[types.DeliveryMetricsPoint]]:
+        """Get deliveries over time. Each number is counted when it happens, so a delivery can be
+        created in one interval and end in another. Without `group_by`, there is a point for
+        every interval. With `group_by`, there are points for the groups and intervals in which
+        something was counted, so that their sums are the same. Counts appear within two seconds,
+        in groups within ten. Minutes are kept for 2 days, hours for 35 days and days for 400
+        days. A range with more than 1,500 points is refused. Percentiles are estimated from a
+        histogram with fixed buckets; null: nothing was measured. Attempts and the deliveries
+        that they end are in the groups of their response or error. `status_class` is `2xx` to
+        `5xx`, or `none` without a response; `error_class` is `none` for a success. Everything
+        that is counted without an attempt is in `none`. Requires a key with scope `admin`, or
+        the permission `metrics:read`.
+        """
+        return self._transport.send("GET", "/v1/metrics/deliveries", options, query=query)
+
+
 class AlertRulesOperations:
     """Operations of `rms.alert_rules`."""
 
@@ -612,6 +647,7 @@ class Nouns:
         self.deliveries = DeliveriesOperations(transport)
         self.replays = ReplaysOperations(transport)
         self.requests = RequestsOperations(transport)
+        self.metrics = MetricsOperations(transport)
         self.alert_rules = AlertRulesOperations(transport)
         self.incidents = IncidentsOperations(transport)
         self.alert_channels = AlertChannelsOperations(transport)
@@ -919,6 +955,41 @@ class AsyncRequestsOperations:
         return await self._transport.send("GET", path_of("/v1/requests/{request_id}", request_id), options)
 
 
+class AsyncMetricsOperations:
+    """Operations of `rms.metrics`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def requests(self, query: types.GetRequestMetricsQuery, **options: Unpack[CallOptions]) -> Result[Sequence[types.RequestMetricsPoint]]:
+        """Get requests over time. Requests with a valid key. Without `group_by`, there is a point
+        for every interval. With `group_by`, there are points for the groups and intervals in
+        which something was counted, so that their sums are the same. Counts appear within two
+        seconds, in groups within ten. Minutes are kept for 2 days, hours for 35 days and days
+        for 400 days. A range with more than 1,500 points is refused. Percentiles are estimated
+        from a histogram with fixed buckets; null: nothing was measured. Groups of `route` are a
+        method and a path, of `status_class` `2xx` to `5xx`; `none` are requests without a route,
+        or without a response because the client disconnected. Requires a key with scope `admin`,
+        or the permission `metrics:read`.
+        """
+        return await self._transport.send("GET", "/v1/metrics/requests", options, query=query)
+
+    async def deliveries(self, query: types.GetDeliveryMetricsQuery, **options: Unpack[CallOptions]) -> Result[Sequence[types.DeliveryMetricsPoint]]:
+        """Get deliveries over time. Each number is counted when it happens, so a delivery can be
+        created in one interval and end in another. Without `group_by`, there is a point for
+        every interval. With `group_by`, there are points for the groups and intervals in which
+        something was counted, so that their sums are the same. Counts appear within two seconds,
+        in groups within ten. Minutes are kept for 2 days, hours for 35 days and days for 400
+        days. A range with more than 1,500 points is refused. Percentiles are estimated from a
+        histogram with fixed buckets; null: nothing was measured. Attempts and the deliveries
+        that they end are in the groups of their response or error. `status_class` is `2xx` to
+        `5xx`, or `none` without a response; `error_class` is `none` for a success. Everything
+        that is counted without an attempt is in `none`. Requires a key with scope `admin`, or
+        the permission `metrics:read`.
+        """
+        return await self._transport.send("GET", "/v1/metrics/deliveries", options, query=query)
+
+
 class AsyncAlertRulesOperations:
     """Operations of `rms.alert_rules`."""
 
@@ -1218,6 +1289,7 @@ class AsyncNouns:
         self.deliveries = AsyncDeliveriesOperations(transport)
         self.replays = AsyncReplaysOperations(transport)
         self.requests = AsyncRequestsOperations(transport)
+        self.metrics = AsyncMetricsOperations(transport)
         self.alert_rules = AsyncAlertRulesOperations(transport)
         self.incidents = AsyncIncidentsOperations(transport)
         self.alert_channels = AsyncAlertChannelsOperations(transport)

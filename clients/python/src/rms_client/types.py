@@ -364,7 +364,7 @@ class CreateApiKey(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: NotRequired[Union[Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]], None]]
+    permissions: NotRequired[Union[Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "metrics:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]], None]]
     expires_at: NotRequired[Union[str, None]]
     """Time from which the key is rejected. Null: never."""
     allowed_ips: NotRequired[Union[Sequence[str], None]]
@@ -1243,6 +1243,120 @@ class AuditChange(TypedDict):
 
 
 @final
+class RequestMetricsMetaTotal(TypedDict):
+    """Sums of all points, with percentiles over the whole range."""
+
+    count: int
+    """Requests with a valid key, including rejected ones."""
+    errors_4xx: int
+    """4xx responses, including 429."""
+    errors_5xx: int
+    rate_limited: int
+    """Requests rejected with `rate_limit_exceeded`."""
+    p50_ms: Union[float, None]
+    p95_ms: Union[float, None]
+    p99_ms: Union[float, None]
+
+
+RequestMetricsMeta = TypedDict(
+    "RequestMetricsMeta",
+    {
+        "granularity": "Literal[\"minute\", \"hour\", \"day\"]",
+        "from": "str",
+        "to": "str",
+        "total": "RequestMetricsMetaTotal",
+    },
+)
+
+
+@final
+class RequestMetrics(TypedDict):
+    data: Sequence[RequestMetricsPoint]
+    """Oldest first; in an interval by group. At most 1,500."""
+    meta: RequestMetricsMeta
+
+
+@final
+class RequestMetricsPoint(TypedDict):
+    start: str
+    """Start of the interval."""
+    group: NotRequired[str]
+    count: int
+    """Requests with a valid key, including rejected ones."""
+    errors_4xx: int
+    """4xx responses, including 429."""
+    errors_5xx: int
+    rate_limited: int
+    """Requests rejected with `rate_limit_exceeded`."""
+    p50_ms: Union[float, None]
+    p95_ms: Union[float, None]
+    p99_ms: Union[float, None]
+
+
+@final
+class DeliveryMetricsMetaTotal(TypedDict):
+    """Sums of all points, with percentiles over the whole range."""
+
+    created: int
+    """Deliveries of new events."""
+    delivered: int
+    """Deliveries that succeeded. One that is redelivered can succeed again."""
+    failed: int
+    """Deliveries that failed, with a last attempt or without, for example by a disabled webhook."""
+    canceled: int
+    skipped: int
+    """Deliveries that were not attempted because the webhook was disabled."""
+    filtered: int
+    """Events without a delivery because they did not match the filter of the webhook."""
+    attempts: int
+    """HTTP calls."""
+    p50_ms: Union[float, None]
+    p95_ms: Union[float, None]
+    p99_ms: Union[float, None]
+
+
+DeliveryMetricsMeta = TypedDict(
+    "DeliveryMetricsMeta",
+    {
+        "granularity": "Literal[\"minute\", \"hour\", \"day\"]",
+        "from": "str",
+        "to": "str",
+        "total": "DeliveryMetricsMetaTotal",
+    },
+)
+
+
+@final
+class DeliveryMetrics(TypedDict):
+    data: Sequence[DeliveryMetricsPoint]
+    """Oldest first; in an interval by group. At most 1,500."""
+    meta: DeliveryMetricsMeta
+
+
+@final
+class DeliveryMetricsPoint(TypedDict):
+    start: str
+    """Start of the interval."""
+    group: NotRequired[str]
+    created: int
+    """Deliveries of new events."""
+    delivered: int
+    """Deliveries that succeeded. One that is redelivered can succeed again."""
+    failed: int
+    """Deliveries that failed, with a last attempt or without, for example by a disabled webhook."""
+    canceled: int
+    skipped: int
+    """Deliveries that were not attempted because the webhook was disabled."""
+    filtered: int
+    """Events without a delivery because they did not match the filter of the webhook."""
+    attempts: int
+    """HTTP calls."""
+    p50_ms: Union[float, None]
+    p95_ms: Union[float, None]
+    p99_ms: Union[float, None]
+
+
+@final
 class AlertRuleListMeta(TypedDict):
     total: int
     """Exact number of items that match the filter."""
@@ -1491,7 +1605,7 @@ class ApiKey(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "metrics:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1539,7 +1653,7 @@ class CreatedApiKey(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "metrics:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1597,7 +1711,7 @@ class ApiKeyWithClients(TypedDict):
     """Human-readable name."""
     scope: Literal["read", "write", "admin", "restricted"]
     """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
-    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "metrics:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
     """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
     environment: Literal["live", "sandbox"]
     hint: str
@@ -1884,6 +1998,29 @@ class ListRequestsQuery(TypedDict):
     """Items per page."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
+
+
+GetRequestMetricsQuery = TypedDict(
+    "GetRequestMetricsQuery",
+    {
+        "from": "str",
+        "to": "NotRequired[str]",
+        "granularity": "NotRequired[Literal[\"minute\", \"hour\", \"day\"]]",
+        "group_by": "NotRequired[Literal[\"route\", \"status_class\", \"api_key_id\"]]",
+    },
+)
+
+
+GetDeliveryMetricsQuery = TypedDict(
+    "GetDeliveryMetricsQuery",
+    {
+        "from": "str",
+        "to": "NotRequired[str]",
+        "granularity": "NotRequired[Literal[\"minute\", \"hour\", \"day\"]]",
+        "group_by": "NotRequired[Literal[\"webhook_id\", \"event_type\", \"status_class\", \"error_class\"]]",
+        "webhook_id": "NotRequired[str]",
+    },
+)
 
 
 @final

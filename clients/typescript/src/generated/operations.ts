@@ -34,9 +34,12 @@ import type {
   CreatedWebhook,
   Delivery,
   DeliveryList,
+  DeliveryMetricsPoint,
   DeliveryWithAttempts,
   Event,
   EventList,
+  GetDeliveryMetricsQuery,
+  GetRequestMetricsQuery,
   Incident,
   IncidentList,
   Invitation,
@@ -63,6 +66,7 @@ import type {
   ReplayList,
   Request,
   RequestList,
+  RequestMetricsPoint,
   RequestTimeline,
   Resource,
   ResourceList,
@@ -397,6 +401,42 @@ export class RequestsOperations {
   }
 }
 
+/** Operations of `rms.metrics`. */
+export class MetricsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Get requests over time. Requests with a valid key. Without `group_by`, there is a point for every interval. With
+   * `group_by`, there are points for the groups and intervals in which something was counted, so that their sums are
+   * the same. Counts appear within two seconds, in groups within ten. Minutes are kept for 2 days, hours for 35 days
+   * and days for 400 days. A range with more than 1,500 points is refused. Percentiles are estimated from a histogram
+   * with fixed buckets; null: nothing was measured. Groups of `route` are a method and a path, of `status_class` `2xx`
+   * to `5xx`; `none` are requests without a route, or without a response because the client disconnected. Requires a
+   * key with scope `admin`, or the permission `metrics:read`.
+   */
+  requests(query: GetRequestMetricsQuery, options?: CallOptions): Promise<Result<readonly RequestMetricsPoint[]>> {
+    return this.#transport.send('GET', '/v1/metrics/requests', { options, query });
+  }
+
+  /**
+   * Get deliveries over time. Each number is counted when it happens, so a delivery can be created in one interval and
+   * end in another. Without `group_by`, there is a point for every interval. With `group_by`, there are points for the
+   * groups and intervals in which something was counted, so that their sums are the same. Counts appear within two
+   * seconds, in groups within ten. Minutes are kept for 2 days, hours for 35 days and days for 400 days. A range with
+   * more than 1,500 points is refused. Percentiles are estimated from a histogram with fixed buckets; null: nothing was
+   * measured. Attempts and the deliveries that they end are in the groups of their response or error. `status_class` is
+   * `2xx` to `5xx`, or `none` without a response; `error_class` is `none` for a success. Everything that is counted
+   * without an attempt is in `none`. Requires a key with scope `admin`, or the permission `metrics:read`.
+   */
+  deliveries(query: GetDeliveryMetricsQuery, options?: CallOptions): Promise<Result<readonly DeliveryMetricsPoint[]>> {
+    return this.#transport.send('GET', '/v1/metrics/deliveries', { options, query });
+  }
+}
+
 /** Operations of `rms.alertRules`. */
 export class AlertRulesOperations {
   readonly #transport: Transport;
@@ -718,6 +758,7 @@ export class Nouns {
   readonly deliveries: DeliveriesOperations;
   readonly replays: ReplaysOperations;
   readonly requests: RequestsOperations;
+  readonly metrics: MetricsOperations;
   readonly alertRules: AlertRulesOperations;
   readonly incidents: IncidentsOperations;
   readonly alertChannels: AlertChannelsOperations;
@@ -734,6 +775,7 @@ export class Nouns {
     this.deliveries = new DeliveriesOperations(transport);
     this.replays = new ReplaysOperations(transport);
     this.requests = new RequestsOperations(transport);
+    this.metrics = new MetricsOperations(transport);
     this.alertRules = new AlertRulesOperations(transport);
     this.incidents = new IncidentsOperations(transport);
     this.alertChannels = new AlertChannelsOperations(transport);

@@ -309,7 +309,7 @@ export interface CreateApiKey {
   name: string;
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
-  permissions?: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[] | null | undefined;
+  permissions?: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "metrics:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[] | null | undefined;
   /** Time from which the key is rejected. Null: never. */
   expires_at?: string | null | undefined;
   allowed_ips?: readonly string[] | null | undefined;
@@ -1048,6 +1048,100 @@ export interface AuditChange {
   after: unknown;
 }
 
+export interface RequestMetrics {
+  /** Oldest first; in an interval by group. At most 1,500. */
+  data: readonly RequestMetricsPoint[];
+  meta: {
+    granularity: "minute" | "hour" | "day";
+    /** Start of the first interval. */
+    from: string;
+    /** End of the range in the request. */
+    to: string;
+    /** Sums of all points, with percentiles over the whole range. */
+    total: {
+      /** Requests with a valid key, including rejected ones. */
+      count: number;
+      /** 4xx responses, including 429. */
+      errors_4xx: number;
+      errors_5xx: number;
+      /** Requests rejected with `rate_limit_exceeded`. */
+      rate_limited: number;
+      p50_ms: number | null;
+      p95_ms: number | null;
+      p99_ms: number | null;
+    };
+  };
+}
+
+export interface RequestMetricsPoint {
+  /** Start of the interval. */
+  start: string;
+  group?: string | undefined;
+  /** Requests with a valid key, including rejected ones. */
+  count: number;
+  /** 4xx responses, including 429. */
+  errors_4xx: number;
+  errors_5xx: number;
+  /** Requests rejected with `rate_limit_exceeded`. */
+  rate_limited: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+  p99_ms: number | null;
+}
+
+export interface DeliveryMetrics {
+  /** Oldest first; in an interval by group. At most 1,500. */
+  data: readonly DeliveryMetricsPoint[];
+  meta: {
+    granularity: "minute" | "hour" | "day";
+    /** Start of the first interval. */
+    from: string;
+    /** End of the range in the request. */
+    to: string;
+    /** Sums of all points, with percentiles over the whole range. */
+    total: {
+      /** Deliveries of new events. */
+      created: number;
+      /** Deliveries that succeeded. One that is redelivered can succeed again. */
+      delivered: number;
+      /** Deliveries that failed, with a last attempt or without, for example by a disabled webhook. */
+      failed: number;
+      canceled: number;
+      /** Deliveries that were not attempted because the webhook was disabled. */
+      skipped: number;
+      /** Events without a delivery because they did not match the filter of the webhook. */
+      filtered: number;
+      /** HTTP calls. */
+      attempts: number;
+      p50_ms: number | null;
+      p95_ms: number | null;
+      p99_ms: number | null;
+    };
+  };
+}
+
+export interface DeliveryMetricsPoint {
+  /** Start of the interval. */
+  start: string;
+  group?: string | undefined;
+  /** Deliveries of new events. */
+  created: number;
+  /** Deliveries that succeeded. One that is redelivered can succeed again. */
+  delivered: number;
+  /** Deliveries that failed, with a last attempt or without, for example by a disabled webhook. */
+  failed: number;
+  canceled: number;
+  /** Deliveries that were not attempted because the webhook was disabled. */
+  skipped: number;
+  /** Events without a delivery because they did not match the filter of the webhook. */
+  filtered: number;
+  /** HTTP calls. */
+  attempts: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+  p99_ms: number | null;
+}
+
 export interface AlertRuleList {
   data: readonly AlertRule[];
   meta: {
@@ -1254,7 +1348,7 @@ export interface ApiKey {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "metrics:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -1297,7 +1391,7 @@ export interface CreatedApiKey {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "metrics:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -1342,7 +1436,7 @@ export interface ApiKeyWithClients {
   /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
   scope: "read" | "write" | "admin" | "restricted";
   /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
-  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "metrics:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
   environment: "live" | "sandbox";
   /** First and last characters of the key, to recognize it. */
   hint: string;
@@ -1589,6 +1683,28 @@ export interface ListRequestsQuery {
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
+}
+
+export interface GetRequestMetricsQuery {
+  /** The range begins with the interval that contains this time. */
+  from: string;
+  /** End of the range, exclusive. Default: now. */
+  to?: string | undefined;
+  /** Length of the intervals, which begin at whole minutes, hours and days of UTC. */
+  granularity?: "minute" | "hour" | "day" | undefined;
+  group_by?: "route" | "status_class" | "api_key_id" | undefined;
+}
+
+export interface GetDeliveryMetricsQuery {
+  /** The range begins with the interval that contains this time. */
+  from: string;
+  /** End of the range, exclusive. Default: now. */
+  to?: string | undefined;
+  /** Length of the intervals, which begin at whole minutes, hours and days of UTC. */
+  granularity?: "minute" | "hour" | "day" | undefined;
+  group_by?: "webhook_id" | "event_type" | "status_class" | "error_class" | undefined;
+  /** Only deliveries to this webhook. */
+  webhook_id?: string | undefined;
 }
 
 export interface ListAlertRulesQuery {

@@ -1,6 +1,4 @@
 import { createRequire } from 'node:module';
-import { UsageSpan } from '@rms/proto/rms/alerts/v1/usage_service_pb';
-import type { Backend } from '../backend.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
 import { oneResponse } from '../single-object.ts';
 import { presentTimeOf } from '../times.ts';
@@ -21,7 +19,7 @@ const getWorkspace = defineEndpoint({
     const [limits, { workspace: found }, usage] = await Promise.all([
       call.limits(),
       backend.workspaces.getWorkspace({ workspaceId: tenant.workspaceId }, { context: context(), signal: signal() }),
-      usageOf(call, backend),
+      usageOf(call),
     ]);
     const stable = { ...workspaceDocument(found), environment, limits: limitsDocument(limits), usage };
     const json = JSON.stringify({ ...stable, server_time: new Date().toISOString(), version: versionOfService() });
@@ -30,13 +28,10 @@ const getWorkspace = defineEndpoint({
 });
 
 /** Returns the usage of this month; null if it is not counted or alerts is down, which the other fields do not need. */
-async function usageOf(
-  { tenant, context, signal }: Call<unknown, unknown>,
-  { usage }: Backend,
-): Promise<Workspace['usage']> {
+async function usageOf({ tenant, context, signal, backend }: Call<unknown, unknown>): Promise<Workspace['usage']> {
   const { workspaceId, environment } = tenant;
   const options = { context: context(), signal: signal() };
-  const month = await usage?.getUsage({ workspaceId, environment, span: UsageSpan.HOUR }, options).then(
+  const month = await backend.usage?.getUsage({ workspaceId, environment }, options).then(
     ({ month }) => month,
     () => undefined,
   );

@@ -31,7 +31,12 @@ interface Grant {
  * choose the visible controls, and auth checks it for operations on keys and members.
  */
 const grants = {
-  'metrics:read': { permits: 'read metrics', role: 'viewer' },
+  'metrics:read': {
+    permits: 'read numbers of requests and deliveries over time',
+    role: 'viewer',
+    scope: 'admin',
+    restricted: true,
+  },
   'resources:read': { permits: 'read resources', role: 'viewer', scope: 'read', restricted: true },
   'events:read': { permits: 'read the event feed', role: 'viewer', scope: 'read', restricted: true },
   'webhooks:read': {

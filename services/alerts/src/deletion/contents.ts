@@ -21,6 +21,8 @@ export const contents: WorkspaceContents = {
     { name: 'alerts.webhook_notices', by: 'webhook_id' },
     { name: 'alerts.request_counts', by: 'period' },
     { name: 'alerts.delivery_counts', by: 'webhook_id' },
+    { name: 'alerts.request_groups', by: 'dimension' },
+    { name: 'alerts.delivery_groups', by: 'webhook_id' },
     { name: 'alerts.reporters', by: 'reporter_id' },
   ],
 };

@@ -10,10 +10,10 @@ const keptDays: readonly (readonly [Period, days: number])[] = [
 
 /** Deletes expired counts. */
 export async function forgetCounts(db: Queryable, signal?: AbortSignal): Promise<void> {
-  for (const table of ['alerts.request_counts', 'alerts.delivery_counts']) {
+  for (const table of ['request_counts', 'delivery_counts', 'request_groups', 'delivery_groups']) {
     for (const values of keptDays) {
       const where = 'period = $1 and starts_at < alerts.agreed_now() - make_interval(days => $2)';
-      await deleteInBatches(db, table, { where, values, order: 'starts_at' }, signal);
+      await deleteInBatches(db, `alerts.${table}`, { where, values, order: 'starts_at' }, signal);
     }
   }
   // Webhooks can be created and deleted without end.

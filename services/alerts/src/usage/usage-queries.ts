@@ -1,6 +1,16 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
-import type { CountedDeliveries, CountedRequests, DeliverySums, Period, PeriodRow, RequestSums, Run } from './usage.ts';
+import {
+  type CountedDeliveries,
+  type CountedDeliveryGroup,
+  type CountedRequestGroup,
+  type CountedRequests,
+  deliveryGroupNames,
+  type Group,
+  type PeriodRow,
+  type Run,
+  requestGroupNames,
+} from './usage.ts';
 
 /**
  * Records a report's sequence number per tenant. Returns the tenants that the report is new for. Waits for a
@@ -27,75 +37,89 @@ export async function takeReport(
   return rows.map((row) => ({ workspaceId: row.workspace_id, environment: row.environment }));
 }
 
-/** Adds to the request counts. Each row may occur only once in `rows`. */
-export async function addRequestCounts(tx: Queryable, rows: readonly PeriodRow<CountedRequests>[]): Promise<void> {
-  await tx.query({
-    name: 'add-request-counts',
-    text: `
-      insert into alerts.request_counts as known
-             (workspace_id, environment, period, starts_at, requests, admitted, client_errors, server_errors, rate_limited,
-              quota_refused, latencies, monthly_quota)
-      select workspace_id, environment, period, starts_at, requests, admitted, client_errors, server_errors, rate_limited,
-             quota_refused, latencies::bigint[], monthly_quota
-        from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::bigint[], $7::bigint[],
-                    $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[])
-             as t (workspace_id, environment, period, starts_at, requests, admitted, client_errors, server_errors,
-                   rate_limited, quota_refused, latencies, monthly_quota)
-          on conflict (workspace_id, environment, period, starts_at) do update
-         set requests = known.requests + excluded.requests,
-             admitted = known.admitted + excluded.admitted,
-             client_errors = known.client_errors + excluded.client_errors,
-             server_errors = known.server_errors + excluded.server_errors,
-             rate_limited = known.rate_limited + excluded.rate_limited,
-             quota_refused = known.quota_refused + excluded.quota_refused,
-             latencies = alerts.add_counts(known.latencies, excluded.latencies),
-             monthly_quota = excluded.monthly_quota`,
-    values: [
-      ...keysOf(rows),
-      rows.map((row) => row.requests),
-      rows.map((row) => row.admitted),
-      rows.map((row) => row.clientErrors),
-      rows.map((row) => row.serverErrors),
-      rows.map((row) => row.rateLimited),
-      rows.map((row) => row.quotaRefused),
-      rows.map((row) => `{${row.latencies.join(',')}}`),
-      rows.map((row) => row.monthlyQuota),
-    ],
-  });
+/** A table of sums per tenant, key and period. */
+interface CountTable<Row> {
+  readonly name: string;
+  /** Further text columns of the primary key. */
+  readonly keys?: Readonly<Record<string, (row: Row) => string>>;
+  /** Columns that are added to. */
+  readonly sums: readonly (string & keyof Row)[];
+  /** A column that has the last report's value. */
+  readonly last?: string & keyof Row;
 }
 
-/** Adds to the delivery counts. Each row may occur only once in `rows`. */
-export async function addDeliveryCounts(tx: Queryable, rows: readonly PeriodRow<CountedDeliveries>[]): Promise<void> {
-  await tx.query({
-    name: 'add-delivery-counts',
-    text: `
-      insert into alerts.delivery_counts as known
-             (workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-              latencies, canceled)
-      select workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-             latencies::bigint[], canceled
-        from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::bigint[], $7::bigint[],
-                    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])
-             as t (workspace_id, environment, period, starts_at, webhook_id, attempts, failed_attempts, delivered, failed,
-                   latencies, canceled)
-          on conflict (workspace_id, environment, webhook_id, period, starts_at) do update
-         set attempts = known.attempts + excluded.attempts,
-             failed_attempts = known.failed_attempts + excluded.failed_attempts,
-             delivered = known.delivered + excluded.delivered,
-             failed = known.failed + excluded.failed,
-             canceled = known.canceled + excluded.canceled,
-             latencies = alerts.add_counts(known.latencies, excluded.latencies)`,
-    values: [
-      ...keysOf(rows),
-      rows.map((row) => row.webhookId),
-      rows.map((row) => row.attempts),
-      rows.map((row) => row.failedAttempts),
-      rows.map((row) => row.delivered),
-      rows.map((row) => row.failed),
-      rows.map((row) => `{${row.latencies.join(',')}}`),
-      rows.map((row) => row.canceled),
-    ],
-  });
+const requestCounts: CountTable<CountedRequests> = {
+  name: 'request_counts',
+  sums: ['requests', 'admitted', 'clientErrors', 'serverErrors', 'rateLimited', 'quotaRefused'],
+  last: 'monthlyQuota',
+};
+const deliveryCounts: CountTable<CountedDeliveries> = {
+  name: 'delivery_counts',
+  keys: { webhook_id: ({ webhookId }) => webhookId },
+  sums: [...deliveryGroupNames, 'failedAttempts'],
+};
+const groupKeys = { dimension: ({ dimension }: Group) => dimension, name: ({ name }: Group) => name };
+const requestGroups: CountTable<CountedRequestGroup> = {
+  name: 'request_groups',
+  keys: groupKeys,
+  sums: requestGroupNames,
+};
+const deliveryGroups: CountTable<CountedDeliveryGroup> = {
+  name: 'delivery_groups',
+  keys: { ...groupKeys, webhook_id: ({ webhookId }) => webhookId },
+  sums: deliveryGroupNames,
+};
+
+export const addRequestCounts = adderTo(requestCounts);
+export const addDeliveryCounts = adderTo(deliveryCounts);
+export const addRequestGroups = adderTo(requestGroups);
+export const addDeliveryGroups = adderTo(deliveryGroups);
+
+/** Returns a function that adds rows to a table. Each row may occur only once. */
+function adderTo<Row extends Tenant & { readonly latencies: readonly number[] }>({
+  name: table,
+  keys = {},
+  sums,
+  last,
+}: CountTable<Row>): (tx: Queryable, rows: readonly PeriodRow<Row>[]) => Promise<void> {
+  const primary = ['workspace_id', 'environment', 'period', 'starts_at', ...Object.keys(keys)];
+  const numbers = last === undefined ? sums : [...sums, last];
+  const columns = [...primary, ...numbers.map(columnOf)];
+  const types = primary.map((column) => (column === 'starts_at' ? 'timestamptz' : 'text'));
+  const parameters = [...types, ...numbers.map(() => 'bigint'), 'text'].map((type, i) => `$${i + 1}::${type}[]`);
+  const set = [
+    ...sums.map(columnOf).map((column) => `${column} = known.${column} + excluded.${column}`),
+    ...(last === undefined ? [] : [`${columnOf(last)} = excluded.${columnOf(last)}`]),
+    'latencies = alerts.add_counts(known.latencies, excluded.latencies)',
+  ];
+  const text = `
+      insert into alerts.${table} as known (${columns.join(', ')}, latencies)
+      select ${columns.join(', ')}, latencies::bigint[]
+        from unnest(${parameters.join(', ')})
+             as t (${columns.join(', ')}, latencies)
+          on conflict (${primary.join(', ')}) do update
+         set ${set.join(',\n             ')}`;
+  return async (tx, rows) => {
+    if (rows.length === 0) return;
+    await tx.query({
+      name: `add-${table.replace('_', '-')}`,
+      text,
+      values: [
+        rows.map((row) => row.workspaceId),
+        rows.map((row) => row.environment),
+        rows.map((row) => row.period),
+        rows.map((row) => new Date(row.startMs)),
+        ...Object.values(keys).map((of) => rows.map(of)),
+        ...numbers.map((name) => rows.map((row) => row[name])),
+        rows.map((row) => `{${row.latencies.join(',')}}`),
+      ],
+    });
+  };
+}
+
+/** Returns the column of a count. */
+export function columnOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Extends or resets the failure counts of webhooks. Each webhook may occur only once in `runs`. */
@@ -127,59 +151,18 @@ export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void
   });
 }
 
-/** Returns the request sums of each period since `sinceMs`, keyed by the period's start in milliseconds. */
-export async function readRequests(
+/** Requests that count towards the quota of a month, and that quota. undefined: nothing was counted. */
+export async function readMonth(
   db: Queryable,
   { workspaceId, environment }: Tenant,
-  period: Period,
-  sinceMs: number,
-): Promise<Map<number, RequestSums>> {
-  const { rows } = await db.query<{ starts_at: Date; latencies: string[]; [name: string]: unknown }>(
-    `select * from alerts.request_counts
-      where workspace_id = $1 and environment = $2 and period = $3 and starts_at >= $4`,
-    [workspaceId, environment, period, new Date(sinceMs)],
+  monthMs: number,
+): Promise<{ readonly used: number; readonly quota: number } | undefined> {
+  const { rows } = await db.query<{ admitted: string; monthly_quota: string }>(
+    `select admitted, monthly_quota from alerts.request_counts
+      where workspace_id = $1 and environment = $2 and period = 'month' and starts_at = $3`,
+    [workspaceId, environment, new Date(monthMs)],
   );
-  const sums = rows.map((row): [number, RequestSums] => [
-    row.starts_at.getTime(),
-    {
-      requests: Number(row.requests),
-      admitted: Number(row.admitted),
-      clientErrors: Number(row.client_errors),
-      serverErrors: Number(row.server_errors),
-      rateLimited: Number(row.rate_limited),
-      quotaRefused: Number(row.quota_refused),
-      latencies: row.latencies.map(Number),
-      monthlyQuota: Number(row.monthly_quota),
-    },
-  ]);
-  return new Map(sums);
-}
-
-/** Returns the delivery sums of a webhook, or of all webhooks if `webhookId` is empty. */
-export async function readDeliveries(
-  db: Queryable,
-  { workspaceId, environment }: Tenant,
-  webhookId: string,
-  period: Period,
-  sinceMs: number,
-): Promise<Map<number, DeliverySums>> {
-  const { rows } = await db.query<{ starts_at: Date; latencies: string[]; [name: string]: unknown }>(
-    `select * from alerts.delivery_counts
-      where workspace_id = $1 and environment = $2 and webhook_id = $3 and period = $4 and starts_at >= $5`,
-    [workspaceId, environment, webhookId, period, new Date(sinceMs)],
-  );
-  const sums = rows.map((row): [number, DeliverySums] => [
-    row.starts_at.getTime(),
-    {
-      attempts: Number(row.attempts),
-      failedAttempts: Number(row.failed_attempts),
-      delivered: Number(row.delivered),
-      failed: Number(row.failed),
-      canceled: Number(row.canceled),
-      latencies: row.latencies.map(Number),
-    },
-  ]);
-  return new Map(sums);
+  return rows[0] && { used: Number(rows[0].admitted), quota: Number(rows[0].monthly_quota) };
 }
 
 /** Usage that counts towards a monthly quota. */
@@ -212,13 +195,4 @@ export async function readQuotaUses(
     environment: row.environment,
     used: Number(row.admitted),
   }));
-}
-
-function keysOf(rows: readonly PeriodRow<Tenant>[]) {
-  return [
-    rows.map((row) => row.workspaceId),
-    rows.map((row) => row.environment),
-    rows.map((row) => row.period),
-    rows.map((row) => new Date(row.startMs)),
-  ];
 }

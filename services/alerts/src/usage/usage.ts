@@ -6,31 +6,36 @@ export const periods = ['minute', 'hour', 'day', 'month'] as const;
 
 export type Period = (typeof periods)[number];
 
-/** Sums of the requests in a period. */
-export interface RequestSums {
-  readonly requests: number;
-  readonly admitted: number;
-  readonly clientErrors: number;
-  readonly serverErrors: number;
-  readonly rateLimited: number;
-  readonly quotaRefused: number;
-  readonly latencies: readonly number[];
-  /** Quota as of the last report. 0 means no quota. */
-  readonly monthlyQuota: number;
-}
+/** Counts of requests, named like their columns in camel case. */
+const requestNames = ['requests', 'admitted', 'clientErrors', 'serverErrors', 'rateLimited', 'quotaRefused'] as const;
+/** The counts that groups of requests have. */
+export const requestGroupNames = ['requests', 'clientErrors', 'serverErrors', 'rateLimited'] as const;
+/** Counts of deliveries that groups have too. */
+export const deliveryGroupNames = [
+  'created',
+  'delivered',
+  'failed',
+  'canceled',
+  'skipped',
+  'filtered',
+  'attempts',
+] as const;
+const deliveryNames = [...deliveryGroupNames, 'failedAttempts'] as const;
 
-/**
- * Sums of the attempts and ended deliveries in a period. `latencies` counts attempts by bucket, see
- * @rms/reporting/usage.
- */
-export interface DeliverySums {
-  readonly attempts: number;
-  readonly failedAttempts: number;
-  readonly delivered: number;
-  readonly failed: number;
-  readonly canceled: number;
-  readonly latencies: readonly number[];
-}
+/** Sums with a latency histogram; see @rms/reporting/usage. */
+export type Sums<Name extends string> = Readonly<Record<Name, number>> & { readonly latencies: readonly number[] };
+
+/** Sums of the requests of a group in a period. */
+export type RequestGroupSums = Sums<(typeof requestGroupNames)[number]>;
+
+/** Sums of the requests in a period, and the quota as of the last report. A quota of 0 means no quota. */
+export type RequestSums = Sums<(typeof requestNames)[number]> & { readonly monthlyQuota: number };
+
+/** Sums of the deliveries of a group in a period. `latencies` counts attempts. */
+export type DeliveryGroupSums = Sums<(typeof deliveryGroupNames)[number]>;
+
+/** Sums of the attempts and deliveries in a period. */
+export type DeliverySums = Sums<(typeof deliveryNames)[number]>;
 
 /** Counts per process and minute. */
 export type CountedRequests = Tenant & { readonly atMs: number } & RequestSums;
@@ -46,28 +51,19 @@ export type CountedDeliveries = Tenant & {
   readonly failuresAtEnd: number;
 } & DeliverySums;
 
+/** A group, and what its members have in common. */
+export interface Group {
+  readonly dimension: 'route' | 'status_class' | 'api_key_id' | 'event_type' | 'outcome';
+  readonly name: string;
+}
+
+/** Counts of a group per process and minute. */
+export type CountedRequestGroup = Tenant & Group & { readonly atMs: number } & RequestGroupSums;
+export type CountedDeliveryGroup = Tenant &
+  Group & { readonly atMs: number; readonly webhookId: string } & DeliveryGroupSums;
+
 /** Counts with the period that they are added to. */
 export type PeriodRow<T> = T & { readonly period: Period; readonly startMs: number };
-
-export const noRequests: RequestSums = {
-  requests: 0,
-  admitted: 0,
-  clientErrors: 0,
-  serverErrors: 0,
-  rateLimited: 0,
-  quotaRefused: 0,
-  latencies: noLatencies(),
-  monthlyQuota: 0,
-};
-
-export const noDeliveries: DeliverySums = {
-  attempts: 0,
-  failedAttempts: 0,
-  delivered: 0,
-  failed: 0,
-  canceled: 0,
-  latencies: noLatencies(),
-};
 
 /** Returns when the UTC period that contains `atMs` starts, shifted by `ahead` periods. */
 export function startOf(period: Period, atMs: number, ahead = 0): number {
@@ -80,17 +76,18 @@ export function startOf(period: Period, atMs: number, ahead = 0): number {
 }
 
 /**
- * Groups counts into rows by tenant, key and period. Rows are unique, as the upsert requires, and sorted by key, so
+ * Sums counts up into rows by tenant, key and period. Rows are unique, as the upsert requires, and sorted by key, so
  * that concurrent transactions do not deadlock.
  */
 export function rowsOf<T extends Tenant & { readonly atMs: number }>(
   counted: readonly T[],
   keyOf: (one: T) => string,
   add: (one: T, other: T) => T,
+  of: readonly Period[] = periods,
 ): PeriodRow<T>[] {
   const rows = new Map<string, PeriodRow<T>>();
   for (const one of counted) {
-    for (const period of periods) {
+    for (const period of of) {
       const startMs = startOf(period, one.atMs);
       const key = [one.workspaceId, one.environment, keyOf(one), period, String(startMs).padStart(15, '0')].join('\n');
       const known = rows.get(key);
@@ -101,33 +98,27 @@ export function rowsOf<T extends Tenant & { readonly atMs: number }>(
 }
 
 export function addRequests<T extends RequestSums>(one: T, other: RequestSums): T {
-  return {
-    ...one,
-    requests: one.requests + other.requests,
-    admitted: one.admitted + other.admitted,
-    clientErrors: one.clientErrors + other.clientErrors,
-    serverErrors: one.serverErrors + other.serverErrors,
-    rateLimited: one.rateLimited + other.rateLimited,
-    quotaRefused: one.quotaRefused + other.quotaRefused,
-    latencies: addLatencies(one.latencies, other.latencies),
-    monthlyQuota: other.monthlyQuota,
-  };
+  return { ...addSums(one, other, requestNames), monthlyQuota: other.monthlyQuota };
 }
 
 export function addDeliveries<T extends DeliverySums>(one: T, other: DeliverySums): T {
-  return {
-    ...one,
-    attempts: one.attempts + other.attempts,
-    failedAttempts: one.failedAttempts + other.failedAttempts,
-    delivered: one.delivered + other.delivered,
-    failed: one.failed + other.failed,
-    canceled: one.canceled + other.canceled,
-    latencies: addLatencies(one.latencies, other.latencies),
-  };
+  return addSums(one, other, deliveryNames);
 }
 
-function addLatencies(one: readonly number[], other: readonly number[]): number[] {
-  return noLatencies().map((_, i) => (one[i] ?? 0) + (other[i] ?? 0));
+/** Returns `one` with the sums of both. */
+export function addSums<Name extends string, T extends Sums<Name>>(
+  one: T,
+  other: Sums<Name>,
+  names: readonly Name[],
+): T {
+  const sums = Object.fromEntries(names.map((name) => [name, one[name] + other[name]]));
+  const latencies = noLatencies().map((_, i) => (one.latencies[i] ?? 0) + (other.latencies[i] ?? 0));
+  return { ...one, ...sums, latencies };
+}
+
+/** Returns zeros. */
+export function noSums<Name extends string>(names: readonly Name[]): Sums<Name> {
+  return { ...(Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>), latencies: noLatencies() };
 }
 
 /** The result of consecutive delivery attempts to one webhook. */
@@ -164,19 +155,4 @@ export function runsOf(counted: readonly CountedDeliveries[]): Run[] {
     });
   }
   return [...runs.values()];
-}
-
-/** Period and number of points of each chart. The last point is the current period. */
-export const spans = {
-  hour: { period: 'minute', points: 60 },
-  day: { period: 'hour', points: 24 },
-  month: { period: 'day', points: 31 },
-} as const satisfies Record<string, { period: Period; points: number }>;
-
-export type Span = keyof typeof spans;
-
-/** Returns the start of each point of a span, oldest first. */
-export function pointsOf(span: Span, nowMs: number): number[] {
-  const { period, points } = spans[span];
-  return Array.from({ length: points }, (_, i) => startOf(period, nowMs, i + 1 - points));
 }

@@ -4,10 +4,12 @@ import {
   deliveryEndpoints,
   incidentEndpoints,
   keyEndpoints,
+  metricsEndpoints,
   replayEndpoints,
   requestEndpoints,
   resourceEndpoints,
   webhookEndpoints,
+  workspaceEndpoints,
 } from '@rms/api';
 import { acceptInvitation, acceptInvitationAsNew, findInvitation } from './accept-invitation.ts';
 import { confirmRecipient, findRecipient } from './alert-recipient.ts';
@@ -18,7 +20,6 @@ import { getAccount } from './get-account.ts';
 import { getEmailStatus } from './get-email-status.ts';
 import { getLimits } from './get-limits.ts';
 import { getUnfinishedDeliveries } from './get-unfinished-deliveries.ts';
-import { getUsage } from './get-usage.ts';
 import { listIdentities, unlinkIdentity } from './identities.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listMemberKeys } from './list-member-keys.ts';
@@ -102,7 +103,8 @@ export const endpoints: readonly Endpoint[] = [
   listAuditEntries,
   getLimits,
   ...requestEndpoints.map(apiEndpoint),
-  getUsage,
+  ...metricsEndpoints.map(apiEndpoint),
+  ...workspaceEndpoints.map(apiEndpoint),
   getUnfinishedDeliveries,
   ...alertRuleEndpoints.map(apiEndpoint),
   ...incidentEndpoints.map(apiEndpoint),

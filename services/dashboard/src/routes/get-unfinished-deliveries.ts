@@ -1,13 +1,24 @@
-import type { UnfinishedDocument } from '../documents/usage.ts';
+import { timeOf } from '../documents/text.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
-/** Returns the number of deliveries that have not ended. */
+/** Deliveries that have not ended. */
+export interface UnfinishedDocument {
+  /** 10,000 means 10,000 or more. */
+  readonly count: number;
+  /** Creation of the oldest one; null if there is none. */
+  readonly oldest_at: string | null;
+}
+
+/** Returns the number of deliveries that have not ended, and the time of the oldest one. */
 export const getUnfinishedDeliveries = tenantEndpoint({
   access: 'metrics:read',
   method: 'get',
   path: '/unfinished-deliveries',
   async handle({ backend, tenant, context, signal }): Promise<UnfinishedDocument> {
-    const { count } = await backend.deliveries.countUnfinishedDeliveries(tenant, { context, signal: signal() });
-    return { count };
+    const { count, oldestCreateTime } = await backend.deliveries.countUnfinishedDeliveries(tenant, {
+      context,
+      signal: signal(),
+    });
+    return { count, oldest_at: timeOf(oldestCreateTime) };
   },
 });

@@ -111,7 +111,7 @@ const tenant = createRoute({
 const overview = createRoute({
   getParentRoute: () => tenant,
   path: '/',
-  validateSearch: textSearch('span'),
+  validateSearch: textSearch('span', 'since', 'until'),
   component: lazyRouteComponent(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
 });
 

@@ -11,6 +11,8 @@ export class FakeUsage {
       this.reports.push(report);
       return {};
     },
+    getRequestMetrics: async ({ range }) => ({ points: [], total: { startTime: range?.from } }),
+    getDeliveryMetrics: async ({ range }) => ({ points: [], total: { startTime: range?.from } }),
     getUsage: async () => {
       const [startTime, endTime] = [0, 1].map((ms) => timestampFromMs(ms));
       return { month: { startTime, endTime, used: 3n } };

@@ -1,21 +1,29 @@
 import { type Tenant, toEnvironmentMessage } from '@rms/base/tenant';
-import type { DeliveryCounts } from '@rms/proto/rms/alerts/v1/usage_pb';
+import { type DeliveryCounts, DeliveryDimension } from '@rms/proto/rms/alerts/v1/usage_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
 import { type RpcClient, timestampFromMs } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
+import { errorClassOf } from '../health/error-class.ts';
 import type { DeliveryCounter } from './ended-deliveries.ts';
 
-/** Counts of the attempts at a webhook, and of its deliveries that ended, in one minute. */
-interface DeliveryTally extends Tally, Tenant {
+const countNames = [
+  'attempts',
+  'failedAttempts',
+  'delivered',
+  'failed',
+  'canceled',
+  'created',
+  'skipped',
+  'filtered',
+] as const;
+type CountName = (typeof countNames)[number];
+
+/** Counts of a webhook, or of a group of its deliveries, in one minute. */
+interface DeliveryTally extends Tally, Tenant, Record<CountName, number> {
   readonly webhookId: string;
   /** URL of the last attempt; empty: none. */
   url: string;
-  attempts: number;
-  failedAttempts: number;
-  delivered: number;
-  failed: number;
-  canceled: number;
   /** Consecutive failed attempts since the last successful one. */
   failuresAtEnd: number;
   /** Error of the last failed attempt; empty: none failed. */
@@ -23,72 +31,132 @@ interface DeliveryTally extends Tally, Tenant {
   readonly latencies: number[];
 }
 
-/** Counts attempts and ended deliveries, and reports them to the alerts service once per second. */
+interface GroupTally extends DeliveryTally {
+  readonly dimension: DeliveryDimension;
+  readonly name: string;
+}
+
+/** A number of events that fan-out has matched with a webhook. */
+export interface MadeCount extends Tenant {
+  readonly webhookId: string;
+  readonly eventType: string;
+  /** `skipped`: the webhook is disabled. `filtered`: its filter does not match, so there is no delivery. */
+  readonly kind: 'created' | 'skipped' | 'filtered';
+  readonly deliveries: number;
+}
+
+/** Counts attempts and deliveries, and reports them to the alerts service. */
 export interface DeliveryUsage extends DeliveryCounter {
+  countMade(made: readonly MadeCount[]): void;
   start(): void;
   /** Reports the remaining counts. */
   stop(): Promise<void>;
 }
 
+/** Groups are only shown, so they are reported less often than the sums, which alerts and the quota need. */
+const flushGroupsEveryMs = 5_000;
+/** Outcome of everything that is counted without an attempt. */
+const noOutcome = 'none';
+
 /**
- * Without an alerts client, counting is disabled.
+ * Without an alerts client, counting is disabled. Sums are reported once per second, groups every
+ * {@link flushGroupsEveryMs}.
  * @param now milliseconds since 1970
  */
 export function createDeliveryUsage(
   alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
   { log, now }: { log: Logger; now: () => number },
 ): DeliveryUsage {
-  if (!alerts) return { count() {}, countEnds() {}, start() {}, async stop() {} };
-  const reporter = new UsageReporter<DeliveryTally>({
-    send: ({ reporterId, sequence, tallies }) =>
-      alerts.reportUsage({ reporterId, sequence, deliveries: tallies.map(toMessage) }),
+  if (!alerts) return { count() {}, countEnds() {}, countMade() {}, start() {}, async stop() {} };
+  const sums = new UsageReporter<DeliveryTally>({
+    send: ({ tallies, ...report }) => alerts.reportUsage({ ...report, deliveries: tallies.map(toMessage) }),
     add,
     log,
     now,
   });
+  const groups = new UsageReporter<GroupTally>({
+    send: ({ tallies, ...report }) => alerts.reportUsage({ ...report, deliveryGroups: tallies.map(toGroupMessage) }),
+    add,
+    log,
+    now,
+    flushEveryMs: flushGroupsEveryMs,
+  });
+
+  /** Calls `count` with the counts of a webhook, and with those of the groups that a delivery belongs to. */
+  const countIn = (
+    of: Tenant & { readonly webhookId: string; readonly eventType: string },
+    outcome: string,
+    count: (tally: DeliveryTally) => void,
+  ) => {
+    const { webhookId, eventType } = of;
+    const tally = sums.tally(webhookId, (key, minuteMs) => newTally(key, minuteMs, of));
+    if (tally) count(tally);
+    for (const [dimension, name] of [
+      [DeliveryDimension.EVENT_TYPE, eventType],
+      [DeliveryDimension.OUTCOME, outcome],
+    ] as const) {
+      // The previous release stores no event type.
+      if (name === '') continue;
+      const group = groups.tally(`${webhookId} ${dimension} ${name}`, (key, minuteMs) => ({
+        ...newTally(key, minuteMs, of),
+        dimension,
+        name,
+      }));
+      if (group) count(group);
+    }
+  };
+
   return {
     count(recordings) {
       for (const { job, result, settlement } of recordings) {
-        const tally = reporter.tally(job.webhookId, (key, minuteMs) => newTally(key, minuteMs, job));
-        if (!tally) continue;
-        tally.attempts += 1;
-        tally.url = job.endpoint.url;
-        if (settlement.status === 'delivered') {
-          tally.delivered += 1;
-          tally.failuresAtEnd = 0;
-        } else {
-          tally.failedAttempts += 1;
-          tally.failuresAtEnd += 1;
-          tally.lastError = result.error;
-          if (settlement.status === 'failed') tally.failed += 1;
-        }
-        addLatency(tally.latencies, result.durationMs);
+        countIn(job, errorClassOf(result) ?? 'success', (tally) => {
+          tally.attempts += 1;
+          tally.url = job.endpoint.url;
+          if (settlement.status === 'delivered') {
+            tally.delivered += 1;
+            tally.failuresAtEnd = 0;
+          } else {
+            tally.failedAttempts += 1;
+            tally.failuresAtEnd += 1;
+            tally.lastError = result.error;
+            if (settlement.status === 'failed') tally.failed += 1;
+          }
+          addLatency(tally.latencies, result.durationMs);
+        });
       }
     },
     countEnds(ends) {
       for (const end of ends) {
-        const tally = reporter.tally(end.webhookId, (key, minuteMs) => newTally(key, minuteMs, end));
-        if (tally) tally[end.reason === 'canceled' ? 'canceled' : 'failed'] += end.deliveries;
+        countIn(end, noOutcome, (tally) => {
+          tally[end.reason === 'canceled' ? 'canceled' : 'failed'] += end.deliveries;
+        });
       }
     },
-    start: () => reporter.start(),
-    stop: () => reporter.stop(),
+    countMade(made) {
+      for (const one of made) {
+        countIn(one, noOutcome, (tally) => {
+          tally[one.kind] += one.deliveries;
+        });
+      }
+    },
+    start() {
+      sums.start();
+      groups.start();
+    },
+    async stop() {
+      await Promise.all([sums.stop(), groups.stop()]);
+    },
   };
 }
 
-function newTally(webhookId: string, minuteMs: number, { workspaceId, environment }: Tenant): DeliveryTally {
-  const counts = { attempts: 0, failedAttempts: 0, delivered: 0, failed: 0, canceled: 0, failuresAtEnd: 0 };
-  return {
-    key: webhookId,
-    minuteMs,
-    workspaceId,
-    environment,
-    webhookId,
-    url: '',
-    lastError: '',
-    ...counts,
-    latencies: noLatencies(),
-  };
+function newTally(
+  key: string,
+  minuteMs: number,
+  { workspaceId, environment, webhookId }: Tenant & { readonly webhookId: string },
+): DeliveryTally {
+  const counts = Object.fromEntries(countNames.map((name) => [name, 0])) as Record<CountName, number>;
+  const last = { url: '', lastError: '', failuresAtEnd: 0 };
+  return { key, minuteMs, workspaceId, environment, webhookId, ...counts, ...last, latencies: noLatencies() };
 }
 
 function add(earlier: DeliveryTally, later: DeliveryTally): void {
@@ -96,12 +164,12 @@ function add(earlier: DeliveryTally, later: DeliveryTally): void {
   earlier.url = later.url || earlier.url;
   earlier.lastError = later.lastError || earlier.lastError;
   earlier.failuresAtEnd = later.failuresAtEnd + (wentWell ? 0 : earlier.failuresAtEnd);
-  for (const name of ['attempts', 'failedAttempts', 'delivered', 'failed', 'canceled'] as const)
-    earlier[name] += later[name];
+  for (const name of countNames) earlier[name] += later[name];
   for (const [i, count] of later.latencies.entries()) earlier.latencies[i] = (earlier.latencies[i] ?? 0) + count;
 }
 
 function toMessage(tally: DeliveryTally): Omit<DeliveryCounts, '$typeName'> {
+  const counts = Object.fromEntries(countNames.map((name) => [name, BigInt(tally[name])])) as Record<CountName, bigint>;
   return {
     workspaceId: tally.workspaceId,
     environment: toEnvironmentMessage(tally.environment),
@@ -109,12 +177,13 @@ function toMessage(tally: DeliveryTally): Omit<DeliveryCounts, '$typeName'> {
     webhookId: tally.webhookId,
     url: tally.url,
     lastError: tally.lastError,
-    attempts: BigInt(tally.attempts),
-    failedAttempts: BigInt(tally.failedAttempts),
-    delivered: BigInt(tally.delivered),
-    failed: BigInt(tally.failed),
-    canceled: BigInt(tally.canceled),
+    ...counts,
     failuresAtEnd: BigInt(tally.failuresAtEnd),
     latencies: tally.latencies.map(BigInt),
   };
+}
+
+function toGroupMessage(tally: GroupTally) {
+  const { dimension, name } = tally;
+  return { dimension, name, counts: { ...toMessage(tally), url: '', lastError: '' } };
 }

@@ -5,6 +5,8 @@ import type { Queryable } from '@rms/postgres/db';
 /** A number of deliveries of a webhook that ended without an attempt. */
 export interface EndCount extends Tenant {
   readonly webhookId: string;
+  /** Empty: stored by the previous release. */
+  readonly eventType: string;
   readonly reason: EndReason;
   readonly deliveries: number;
 }
@@ -17,7 +19,7 @@ export async function takeEndCounts(db: Queryable, limit: number): Promise<EndCo
       delete from webhooks.end_counts as c
        where c.ctid = any(array(select ctid from webhooks.end_counts
                                  order by workspace_id, environment, id limit $1 for update skip locked))
-      returning c.workspace_id as "workspaceId", c.environment, c.webhook_id as "webhookId", c.reason,
+      returning c.workspace_id as "workspaceId", c.environment, c.webhook_id as "webhookId", c.event_type as "eventType", c.reason,
                 c.deliveries::float8 as deliveries`,
     values: [limit],
   });

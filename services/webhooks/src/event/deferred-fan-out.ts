@@ -2,6 +2,7 @@ import { idTime } from '@rms/base/ids';
 import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
+import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import { fanOutDeferred, readDeferredTenants } from './deferred-queries.ts';
@@ -14,11 +15,13 @@ export interface DeferredFanOutParts {
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
+  readonly usage: Pick<DeliveryUsage, 'countMade'>;
   readonly log: Logger;
 }
 
 /** Creates the worker that creates the deliveries of deferred events, in chunks; see {@link createTenantWorker}. */
-export function createDeferredFanOut({ pool, queue, engine, time, metrics, log }: DeferredFanOutParts): Worker {
+export function createDeferredFanOut(parts: DeferredFanOutParts): Worker {
+  const { pool, queue, engine, time, metrics, usage, log } = parts;
   return createTenantWorker({
     name: 'deferred-fan-out',
     queue,
@@ -29,6 +32,7 @@ export function createDeferredFanOut({ pool, queue, engine, time, metrics, log }
       const nowMs = time.nowMs();
       metrics.filtered.inc(step.filtered);
       for (const id of step.completed) metrics.fannedOut(nowMs - idTime(id));
+      usage.countMade(step.counts);
       engine.deliver(step.jobs);
       if (step.due.length > 0) engine.wakeFor(step.due);
       return true;

@@ -2,6 +2,7 @@ import { outsideSpans } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
 import { type DatabaseTime, isRefusal, type Pool, type Queue, translatePgError } from '@rms/postgres/db';
+import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
@@ -21,6 +22,7 @@ export interface EventStoreParts {
   readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
+  readonly usage: Pick<DeliveryUsage, 'countMade'>;
   /** Clock of the pauses, in milliseconds. */
   readonly now?: () => number;
 }
@@ -72,7 +74,8 @@ const aloneMs = 5_000;
  * has less to do in the next try. If it still fails after {@link parkAfterMs}, its records are to be parked, and all later
  * records of the tenant until those are stored.
  */
-export function createEventStore({ pool, topic, engine, watchers, deferred, time, metrics, now }: EventStoreParts) {
+export function createEventStore(parts: EventStoreParts) {
+  const { pool, topic, engine, watchers, deferred, time, metrics, usage, now } = parts;
   /** Tenants that could not be stored. */
   const cooldowns = createCooldowns(now);
 
@@ -82,7 +85,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     ranges: readonly HandledRange[],
     progress: Progress,
   ): Promise<void> => {
-    const { jobs, due, unfinished, filtered, behind, parked } = await fanOut(pool, arrivals, {
+    const { jobs, due, unfinished, filtered, counts, behind, parked } = await fanOut(pool, arrivals, {
       freeCapacity: engine.freeCapacity(),
       deliveries,
       handled: { topic, ranges },
@@ -94,6 +97,7 @@ export function createEventStore({ pool, topic, engine, watchers, deferred, time
     metrics.filtered.inc(filtered);
     const isUnfinished = new Set(unfinished);
     for (const { event } of stored) if (!isUnfinished.has(event.id)) metrics.fannedOut(nowMs - idTime(event.id));
+    usage.countMade(counts);
     // Delivery work is not part of the batch's span: each delivery belongs to the trace of its event.
     outsideSpans(() => {
       engine.deliver(jobs);

@@ -5,6 +5,7 @@ import { type BatchRange, type ConsumedRecord, type EventBus, RewoundError, type
 import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
+import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
@@ -31,6 +32,7 @@ export interface FanOutParts {
   readonly parked: Pick<Queue, 'wake'>;
   readonly time: DatabaseTime;
   readonly metrics: WebhooksMetrics;
+  readonly usage: Pick<DeliveryUsage, 'countMade'>;
   readonly log: Logger;
 }
 
@@ -59,9 +61,10 @@ interface Failure {
  *   records from the stored position ◄── the stored position is before the batch: the database has gone back
  */
 export function createFanOut(parts: FanOutParts): Worker {
-  const { pool, bus, topic, group, retentionDays, engine, watchers, deferred, parked, time, metrics, log } = parts;
+  const { pool, bus, topic, group, retentionDays, engine, watchers, deferred, parked, time, metrics, usage, log } =
+    parts;
   const keepDeadLetters = createDeadLetters({ pool, topic, metrics, log });
-  const store = createEventStore({ pool, topic, engine, watchers, deferred, time, metrics });
+  const store = createEventStore({ pool, topic, engine, watchers, deferred, time, metrics, usage });
   const positions = createPositionStore({ pool, topic, metrics });
 
   /** A batch fails if one of its records could not be stored. The other records of the batch are stored. */

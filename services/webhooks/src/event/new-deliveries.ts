@@ -1,4 +1,5 @@
 import { type Statement, statementWith } from '@rms/postgres/db';
+import type { MadeCount } from '../delivery/delivery-usage.ts';
 import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
@@ -38,6 +39,8 @@ export interface NewDeliveries {
   readonly due: string[];
   /** IDs of the events that still lack deliveries. */
   readonly unfinished: string[];
+  /** Numbers of deliveries, including skipped ones, and of {@link filtered} events. */
+  readonly counts: readonly MadeCount[];
   /** Number of pairs of an event and a webhook with a filter that the event does not match. */
   readonly filtered: number;
 }
@@ -46,7 +49,7 @@ export interface NewDeliveries {
 interface FirstRow {
   due: string[] | null;
   unfinished: string[] | null;
-  filtered: number | null;
+  counts: MadeCount[] | null;
 }
 
 export type CreatedRow = FirstRow & (JobRow | { [column in keyof JobRow]: null });
@@ -160,9 +163,12 @@ const createDeliveries = statementWith(
            case when row_number() over () = 1 then array(
              select id from progress where reached is not null) end as unfinished,
            case when row_number() over () = 1 then (
-             select count(*)::integer from matched where not passes) end as filtered,
-           c.workspace_id, c.environment, c.id, c.event_id, c.webhook_id, c.resource_id, c.request_id, c.ordered,
-           'event' as origin, 0 as tries, 1 as lease, ${selectedEndpointColumns('c')}
+             select json_agg(counted) from (
+               select workspace_id as "workspaceId", environment, webhook_id as "webhookId", type as "eventType",
+                      case when not passes then 'filtered' when status = 'active' then 'created' else 'skipped' end as kind, count(*) as deliveries
+                 from matched group by 1, 2, 3, 4, 5) as counted) end as counts,
+           c.workspace_id, c.environment, c.id, c.event_id, c.type as event_type, c.webhook_id, c.resource_id,
+           c.request_id, c.ordered, 'event' as origin, 0 as tries, 1 as lease, ${selectedEndpointColumns('c')}
       from (select) as one left join chosen as c on c.leased`,
 );
 
@@ -207,5 +213,10 @@ export function toNewDeliveries(
     const event = row.id === null ? undefined : events.get(row.event_id);
     return row.id === null || !event ? [] : toJob(row, event, leasedAtMs);
   });
-  return { jobs, due: rows[0]?.due ?? [], unfinished: rows[0]?.unfinished ?? [], filtered: rows[0]?.filtered ?? 0 };
+  const { due, unfinished, counts } = rows[0] ?? {};
+  const filtered = (counts ?? []).reduce(
+    (sum, { kind, deliveries }) => sum + (kind === 'filtered' ? deliveries : 0),
+    0,
+  );
+  return { jobs, due: due ?? [], unfinished: unfinished ?? [], counts: counts ?? [], filtered };
 }

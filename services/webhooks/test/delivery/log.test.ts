@@ -223,10 +223,15 @@ describe('the log', () => {
       [workspaceId, count],
     );
     const counted = (...of: Parameters<typeof scopeOf>) => countUnfinished(database.pool, scopeOf(...of));
-    expect(await counted(workspaceId, ['live'])).toBe(3);
-    expect(await counted(workspaceId, ['sandbox'])).toBe(maxUnfinished);
-    expect(await counted(workspaceId)).toBe(maxUnfinished);
-    expect(await counted(newId('ws'))).toBe(0);
+    await database.pool.query(
+      `update webhooks.deliveries set created_at = '2026-01-02T00:00:00Z' where workspace_id = $1 and id = 'dlv_2'`,
+      [workspaceId],
+    );
+    const oldestAt = new Date('2026-01-02T00:00:00Z');
+    expect(await counted(workspaceId, ['live'])).toEqual({ count: 3, oldestAt });
+    expect(await counted(workspaceId, ['sandbox'])).toMatchObject({ count: maxUnfinished });
+    expect(await counted(workspaceId)).toEqual({ count: maxUnfinished, oldestAt });
+    expect(await counted(newId('ws'))).toEqual({ count: 0, oldestAt: null });
   });
 
   test('returns a delivery exactly once while it moves between the queue and the log', async () => {

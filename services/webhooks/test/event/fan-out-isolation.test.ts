@@ -33,7 +33,7 @@ describe('storing the events of several tenants', () => {
     const time = { nowMs: () => Date.now() };
     const metrics = { fannedOut() {}, filtered: { inc() {} } as never };
     let nowMs = 0;
-    const workers = { engine, watchers: idle, deferred: idle };
+    const workers = { engine, watchers: idle, deferred: idle, usage: { countMade() {} } };
     const store = createEventStore({ pool, topic: 't', ...workers, time, metrics, now: () => nowMs });
     const failedOf = async (events: readonly ReturnType<typeof newEvent>[]) => [
       ...(await store(events.map(arrivalOf))).failed.keys(),

@@ -24,7 +24,7 @@ const unused = {} as never;
 /** The endless loops of the service, on empty tables; fan-out waits for Kafka only. */
 const workers: readonly Worker[] = [
   createDatabaseWatch(watched as never, { queue: 'select' }).worker,
-  createDeferredFanOut({ pool, queue, engine: unused, time: unused, metrics: unused, log }),
+  createDeferredFanOut({ pool, queue, engine: unused, time: unused, metrics: unused, usage: unused, log }),
   createReplayer({ pool, queue, engine: unused, log }),
   createNoticeRelay({ pool, queue, bus: unused, topic: 't', log }),
   createHousekeeping({

@@ -10,6 +10,7 @@ export interface DeliveryRef extends Tenant {
 /** A delivery leased by this instance, with everything an attempt needs. */
 export interface DeliveryJob extends DeliveryRef {
   readonly eventId: string;
+  readonly eventType: string;
   readonly requestId: string;
   readonly traceparent: string;
   readonly tracestate: string;

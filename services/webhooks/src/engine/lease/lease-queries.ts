@@ -21,6 +21,7 @@ export interface JobRow extends EndpointRow {
   environment: Environment;
   id: string;
   event_id: string;
+  event_type: string;
   webhook_id: string;
   resource_id: string;
   request_id: string;
@@ -36,6 +37,7 @@ export function toJob(row: JobRow, { traceparent, tracestate, body }: JobEvent, 
     environment: row.environment,
     id: row.id,
     eventId: row.event_id,
+    eventType: row.event_type,
     requestId: row.request_id,
     traceparent,
     tracestate,
@@ -149,8 +151,8 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
          set due_at = now() + due.lease_time, lease = d.lease + 1, leased_until = now() + due.lease_time
         from due
        where ${isDelivery('due')}
-      returning d.workspace_id, d.environment, d.id, d.event_id, d.webhook_id, d.resource_id, d.request_id, d.ordered,
-                d.origin, d.tries, d.lease
+      returning d.workspace_id, d.environment, d.id, d.event_id, d.event_type, d.webhook_id, d.resource_id,
+                d.request_id, d.ordered, d.origin, d.tries, d.lease
     ), next as materialized (
       -- \`rest\` is the first delivery after the leased ones, which are the earliest. If another transaction has locked
       -- one of the earliest, \`rest\` may be a leased delivery instead. Both are due already, and so is the webhook.

@@ -75,8 +75,8 @@ export const endStatement = ({ before = '', picked, condition, reason, nextDueAt
            ${condition ? `and ${condition}` : ''}
         returning d.*, ${reason} as end_reason, ${nextDueAt ?? 'null::timestamptz'} as next_due_at
       ), ${nextDueAt ? `freed as (${freedAt('max(next_due_at)')}), ` : ''}${logs ? `logged as (${logged(`'failed'`, 'end_reason')}), ` : ''}counted as (
-        insert into webhooks.end_counts (workspace_id, environment, webhook_id, reason, deliveries)
-        select workspace_id, environment, webhook_id, end_reason, count(*) from ended group by 1, 2, 3, 4
+        insert into webhooks.end_counts (workspace_id, environment, webhook_id, event_type, reason, deliveries)
+        select workspace_id, environment, webhook_id, event_type, end_reason, count(*) from ended group by 1, 2, 3, 4, 5
       )
       select count(*)::integer as count from ended`;
 

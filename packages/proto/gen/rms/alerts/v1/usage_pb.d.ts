@@ -2,7 +2,7 @@
 // @generated from file rms/alerts/v1/usage.proto (package rms.alerts.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -189,6 +189,27 @@ export declare type DeliveryCounts = Message<"rms.alerts.v1.DeliveryCounts"> & {
    * @generated from field: int64 canceled = 13;
    */
   canceled: bigint;
+
+  /**
+   * Deliveries of new events.
+   *
+   * @generated from field: int64 created = 14;
+   */
+  created: bigint;
+
+  /**
+   * Deliveries that were not attempted because the webhook was disabled.
+   *
+   * @generated from field: int64 skipped = 15;
+   */
+  skipped: bigint;
+
+  /**
+   * Events that did not match the filter of the webhook.
+   *
+   * @generated from field: int64 filtered = 16;
+   */
+  filtered: bigint;
 };
 
 /**
@@ -198,9 +219,215 @@ export declare type DeliveryCounts = Message<"rms.alerts.v1.DeliveryCounts"> & {
 export declare const DeliveryCountsSchema: GenMessage<DeliveryCounts>;
 
 /**
- * One interval of a time series. All counts are 0 if nothing was counted.
+ * Counts of a group of requests.
+ *
+ * @generated from message rms.alerts.v1.RequestGroupCounts
+ */
+export declare type RequestGroupCounts = Message<"rms.alerts.v1.RequestGroupCounts"> & {
+  /**
+   * @generated from field: rms.alerts.v1.RequestDimension dimension = 1;
+   */
+  dimension: RequestDimension;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Without `admitted`, `quota_refused` and `monthly_quota`.
+   *
+   * @generated from field: rms.alerts.v1.RequestCounts counts = 3;
+   */
+  counts?: RequestCounts | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.RequestGroupCounts.
+ * Use `create(RequestGroupCountsSchema)` to create a new message.
+ */
+export declare const RequestGroupCountsSchema: GenMessage<RequestGroupCounts>;
+
+/**
+ * Counts of a group of a webhook's deliveries.
+ *
+ * @generated from message rms.alerts.v1.DeliveryGroupCounts
+ */
+export declare type DeliveryGroupCounts = Message<"rms.alerts.v1.DeliveryGroupCounts"> & {
+  /**
+   * @generated from field: rms.alerts.v1.DeliveryDimension dimension = 1;
+   */
+  dimension: DeliveryDimension;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Without `failed_attempts`, `failures_at_end`, `url` and `last_error`.
+   *
+   * @generated from field: rms.alerts.v1.DeliveryCounts counts = 3;
+   */
+  counts?: DeliveryCounts | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.DeliveryGroupCounts.
+ * Use `create(DeliveryGroupCountsSchema)` to create a new message.
+ */
+export declare const DeliveryGroupCountsSchema: GenMessage<DeliveryGroupCounts>;
+
+/**
+ * Requests in an interval.
+ *
+ * @generated from message rms.alerts.v1.RequestMetrics
+ */
+export declare type RequestMetrics = Message<"rms.alerts.v1.RequestMetrics"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Empty: all requests.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+
+  /**
+   * 4xx responses, including those of the limits.
+   *
+   * @generated from field: int64 client_errors = 4;
+   */
+  clientErrors: bigint;
+
+  /**
+   * 5xx responses.
+   *
+   * @generated from field: int64 server_errors = 5;
+   */
+  serverErrors: bigint;
+
+  /**
+   * Requests rejected with rate_limit_exceeded.
+   *
+   * @generated from field: int64 rate_limited = 6;
+   */
+  rateLimited: bigint;
+
+  /**
+   * Estimated from the latency histogram; unset without requests.
+   *
+   * @generated from field: optional double p50_ms = 7;
+   */
+  p50Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p95_ms = 8;
+   */
+  p95Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p99_ms = 9;
+   */
+  p99Ms?: number | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.RequestMetrics.
+ * Use `create(RequestMetricsSchema)` to create a new message.
+ */
+export declare const RequestMetricsSchema: GenMessage<RequestMetrics>;
+
+/**
+ * Deliveries in an interval, each counted when it happened.
+ *
+ * @generated from message rms.alerts.v1.DeliveryMetrics
+ */
+export declare type DeliveryMetrics = Message<"rms.alerts.v1.DeliveryMetrics"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Empty: all deliveries.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * @generated from field: int64 created = 3;
+   */
+  created: bigint;
+
+  /**
+   * @generated from field: int64 delivered = 4;
+   */
+  delivered: bigint;
+
+  /**
+   * @generated from field: int64 failed = 5;
+   */
+  failed: bigint;
+
+  /**
+   * @generated from field: int64 canceled = 6;
+   */
+  canceled: bigint;
+
+  /**
+   * @generated from field: int64 skipped = 7;
+   */
+  skipped: bigint;
+
+  /**
+   * @generated from field: int64 filtered = 8;
+   */
+  filtered: bigint;
+
+  /**
+   * @generated from field: int64 attempts = 9;
+   */
+  attempts: bigint;
+
+  /**
+   * Durations of attempts, estimated from the latency histogram; unset without attempts.
+   *
+   * @generated from field: optional double p50_ms = 10;
+   */
+  p50Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p95_ms = 11;
+   */
+  p95Ms?: number | undefined;
+
+  /**
+   * @generated from field: optional double p99_ms = 12;
+   */
+  p99Ms?: number | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.DeliveryMetrics.
+ * Use `create(DeliveryMetricsSchema)` to create a new message.
+ */
+export declare const DeliveryMetricsSchema: GenMessage<DeliveryMetrics>;
+
+/**
+ * Points of the previous release.
  *
  * @generated from message rms.alerts.v1.UsagePoint
+ * @deprecated
  */
 export declare type UsagePoint = Message<"rms.alerts.v1.UsagePoint"> & {
   /**
@@ -289,6 +516,72 @@ export declare type UsagePoint = Message<"rms.alerts.v1.UsagePoint"> & {
 /**
  * Describes the message rms.alerts.v1.UsagePoint.
  * Use `create(UsagePointSchema)` to create a new message.
+ * @deprecated
  */
 export declare const UsagePointSchema: GenMessage<UsagePoint>;
+
+/**
+ * What the requests of a group have in common.
+ *
+ * @generated from enum rms.alerts.v1.RequestDimension
+ */
+export enum RequestDimension {
+  /**
+   * @generated from enum value: REQUEST_DIMENSION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Method and path of the endpoint.
+   *
+   * @generated from enum value: REQUEST_DIMENSION_ROUTE = 1;
+   */
+  ROUTE = 1,
+
+  /**
+   * "2xx" to "5xx", or "none": the client disconnected before the response.
+   *
+   * @generated from enum value: REQUEST_DIMENSION_STATUS_CLASS = 2;
+   */
+  STATUS_CLASS = 2,
+
+  /**
+   * @generated from enum value: REQUEST_DIMENSION_API_KEY_ID = 3;
+   */
+  API_KEY_ID = 3,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.RequestDimension.
+ */
+export declare const RequestDimensionSchema: GenEnum<RequestDimension>;
+
+/**
+ * What the deliveries of a group have in common.
+ *
+ * @generated from enum rms.alerts.v1.DeliveryDimension
+ */
+export enum DeliveryDimension {
+  /**
+   * @generated from enum value: DELIVERY_DIMENSION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: DELIVERY_DIMENSION_EVENT_TYPE = 1;
+   */
+  EVENT_TYPE = 1,
+
+  /**
+   * "success" or the error class of the attempt; "none" for counts without an attempt.
+   *
+   * @generated from enum value: DELIVERY_DIMENSION_OUTCOME = 2;
+   */
+  OUTCOME = 2,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.DeliveryDimension.
+ */
+export declare const DeliveryDimensionSchema: GenEnum<DeliveryDimension>;
 

@@ -2,7 +2,7 @@
 // @generated from file rms/alerts/v1/usage.proto (package rms.alerts.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
 
@@ -10,7 +10,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/alerts/v1/usage.proto.
  */
 export const file_rms_alerts_v1_usage = /*@__PURE__*/
-  fileDesc("ChlybXMvYWxlcnRzL3YxL3VzYWdlLnByb3RvEg1ybXMuYWxlcnRzLnYxIqkCCg1SZXF1ZXN0Q291bnRzEhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVxdWVzdHMYBCABKAMSEAoIYWRtaXR0ZWQYBSABKAMSFQoNY2xpZW50X2Vycm9ycxgGIAEoAxIVCg1zZXJ2ZXJfZXJyb3JzGAcgASgDEhQKDHJhdGVfbGltaXRlZBgIIAEoAxIVCg1xdW90YV9yZWZ1c2VkGAkgASgDEhEKCWxhdGVuY2llcxgKIAMoAxIVCg1tb250aGx5X3F1b3RhGAsgASgDIsICCg5EZWxpdmVyeUNvdW50cxIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCndlYmhvb2tfaWQYBCABKAkSEAoIYXR0ZW1wdHMYBSABKAMSFwoPZmFpbGVkX2F0dGVtcHRzGAYgASgDEhEKCWRlbGl2ZXJlZBgHIAEoAxIOCgZmYWlsZWQYCCABKAMSFwoPZmFpbHVyZXNfYXRfZW5kGAkgASgDEhEKCWxhdGVuY2llcxgKIAMoAxILCgN1cmwYCyABKAkSEgoKbGFzdF9lcnJvchgMIAEoCRIQCghjYW5jZWxlZBgNIAEoAyLkAgoKVXNhZ2VQb2ludBIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXF1ZXN0cxgCIAEoAxIQCghhZG1pdHRlZBgDIAEoAxIVCg1jbGllbnRfZXJyb3JzGAQgASgDEhUKDXNlcnZlcl9lcnJvcnMYBSABKAMSFAoMcmF0ZV9saW1pdGVkGAYgASgDEhUKDXF1b3RhX3JlZnVzZWQYByABKAMSDgoGcDUwX21zGAggASgBEg4KBnA5NV9tcxgJIAEoARIOCgZwOTlfbXMYCiABKAESEAoIYXR0ZW1wdHMYCyABKAMSFwoPZmFpbGVkX2F0dGVtcHRzGAwgASgDEhEKCWRlbGl2ZXJlZBgNIAEoAxIOCgZmYWlsZWQYDiABKAMSFwoPZGVsaXZlcnlfcDk1X21zGA8gASgBEhAKCGNhbmNlbGVkGBAgASgDYgZwcm90bzM", [file_google_protobuf_timestamp, file_rms_common_v1_common]);
+  fileDesc("ChlybXMvYWxlcnRzL3YxL3VzYWdlLnByb3RvEg1ybXMuYWxlcnRzLnYxIqkCCg1SZXF1ZXN0Q291bnRzEhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmVxdWVzdHMYBCABKAMSEAoIYWRtaXR0ZWQYBSABKAMSFQoNY2xpZW50X2Vycm9ycxgGIAEoAxIVCg1zZXJ2ZXJfZXJyb3JzGAcgASgDEhQKDHJhdGVfbGltaXRlZBgIIAEoAxIVCg1xdW90YV9yZWZ1c2VkGAkgASgDEhEKCWxhdGVuY2llcxgKIAMoAxIVCg1tb250aGx5X3F1b3RhGAsgASgDIvYCCg5EZWxpdmVyeUNvdW50cxIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCndlYmhvb2tfaWQYBCABKAkSEAoIYXR0ZW1wdHMYBSABKAMSFwoPZmFpbGVkX2F0dGVtcHRzGAYgASgDEhEKCWRlbGl2ZXJlZBgHIAEoAxIOCgZmYWlsZWQYCCABKAMSFwoPZmFpbHVyZXNfYXRfZW5kGAkgASgDEhEKCWxhdGVuY2llcxgKIAMoAxILCgN1cmwYCyABKAkSEgoKbGFzdF9lcnJvchgMIAEoCRIQCghjYW5jZWxlZBgNIAEoAxIPCgdjcmVhdGVkGA4gASgDEg8KB3NraXBwZWQYDyABKAMSEAoIZmlsdGVyZWQYECABKAMihAEKElJlcXVlc3RHcm91cENvdW50cxIyCglkaW1lbnNpb24YASABKA4yHy5ybXMuYWxlcnRzLnYxLlJlcXVlc3REaW1lbnNpb24SDAoEbmFtZRgCIAEoCRIsCgZjb3VudHMYAyABKAsyHC5ybXMuYWxlcnRzLnYxLlJlcXVlc3RDb3VudHMihwEKE0RlbGl2ZXJ5R3JvdXBDb3VudHMSMwoJZGltZW5zaW9uGAEgASgOMiAucm1zLmFsZXJ0cy52MS5EZWxpdmVyeURpbWVuc2lvbhIMCgRuYW1lGAIgASgJEi0KBmNvdW50cxgDIAEoCzIdLnJtcy5hbGVydHMudjEuRGVsaXZlcnlDb3VudHMiggIKDlJlcXVlc3RNZXRyaWNzEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWdyb3VwGAIgASgJEg0KBWNvdW50GAMgASgDEhUKDWNsaWVudF9lcnJvcnMYBCABKAMSFQoNc2VydmVyX2Vycm9ycxgFIAEoAxIUCgxyYXRlX2xpbWl0ZWQYBiABKAMSEwoGcDUwX21zGAcgASgBSACIAQESEwoGcDk1X21zGAggASgBSAGIAQESEwoGcDk5X21zGAkgASgBSAKIAQFCCQoHX3A1MF9tc0IJCgdfcDk1X21zQgkKB19wOTlfbXMiqwIKD0RlbGl2ZXJ5TWV0cmljcxIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVncm91cBgCIAEoCRIPCgdjcmVhdGVkGAMgASgDEhEKCWRlbGl2ZXJlZBgEIAEoAxIOCgZmYWlsZWQYBSABKAMSEAoIY2FuY2VsZWQYBiABKAMSDwoHc2tpcHBlZBgHIAEoAxIQCghmaWx0ZXJlZBgIIAEoAxIQCghhdHRlbXB0cxgJIAEoAxITCgZwNTBfbXMYCiABKAFIAIgBARITCgZwOTVfbXMYCyABKAFIAYgBARITCgZwOTlfbXMYDCABKAFIAogBAUIJCgdfcDUwX21zQgkKB19wOTVfbXNCCQoHX3A5OV9tcyLoAgoKVXNhZ2VQb2ludBIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXF1ZXN0cxgCIAEoAxIQCghhZG1pdHRlZBgDIAEoAxIVCg1jbGllbnRfZXJyb3JzGAQgASgDEhUKDXNlcnZlcl9lcnJvcnMYBSABKAMSFAoMcmF0ZV9saW1pdGVkGAYgASgDEhUKDXF1b3RhX3JlZnVzZWQYByABKAMSDgoGcDUwX21zGAggASgBEg4KBnA5NV9tcxgJIAEoARIOCgZwOTlfbXMYCiABKAESEAoIYXR0ZW1wdHMYCyABKAMSFwoPZmFpbGVkX2F0dGVtcHRzGAwgASgDEhEKCWRlbGl2ZXJlZBgNIAEoAxIOCgZmYWlsZWQYDiABKAMSFwoPZGVsaXZlcnlfcDk1X21zGA8gASgBEhAKCGNhbmNlbGVkGBAgASgDOgIYASqYAQoQUmVxdWVzdERpbWVuc2lvbhIhCh1SRVFVRVNUX0RJTUVOU0lPTl9VTlNQRUNJRklFRBAAEhsKF1JFUVVFU1RfRElNRU5TSU9OX1JPVVRFEAESIgoeUkVRVUVTVF9ESU1FTlNJT05fU1RBVFVTX0NMQVNTEAISIAocUkVRVUVTVF9ESU1FTlNJT05fQVBJX0tFWV9JRBADKnoKEURlbGl2ZXJ5RGltZW5zaW9uEiIKHkRFTElWRVJZX0RJTUVOU0lPTl9VTlNQRUNJRklFRBAAEiEKHURFTElWRVJZX0RJTUVOU0lPTl9FVkVOVF9UWVBFEAESHgoaREVMSVZFUllfRElNRU5TSU9OX09VVENPTUUQAmIGcHJvdG8z", [file_google_protobuf_timestamp, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.alerts.v1.RequestCounts.
@@ -27,9 +27,66 @@ export const DeliveryCountsSchema = /*@__PURE__*/
   messageDesc(file_rms_alerts_v1_usage, 1);
 
 /**
+ * Describes the message rms.alerts.v1.RequestGroupCounts.
+ * Use `create(RequestGroupCountsSchema)` to create a new message.
+ */
+export const RequestGroupCountsSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage, 2);
+
+/**
+ * Describes the message rms.alerts.v1.DeliveryGroupCounts.
+ * Use `create(DeliveryGroupCountsSchema)` to create a new message.
+ */
+export const DeliveryGroupCountsSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage, 3);
+
+/**
+ * Describes the message rms.alerts.v1.RequestMetrics.
+ * Use `create(RequestMetricsSchema)` to create a new message.
+ */
+export const RequestMetricsSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage, 4);
+
+/**
+ * Describes the message rms.alerts.v1.DeliveryMetrics.
+ * Use `create(DeliveryMetricsSchema)` to create a new message.
+ */
+export const DeliveryMetricsSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage, 5);
+
+/**
  * Describes the message rms.alerts.v1.UsagePoint.
  * Use `create(UsagePointSchema)` to create a new message.
+ * @deprecated
  */
 export const UsagePointSchema = /*@__PURE__*/
-  messageDesc(file_rms_alerts_v1_usage, 2);
+  messageDesc(file_rms_alerts_v1_usage, 6);
+
+/**
+ * Describes the enum rms.alerts.v1.RequestDimension.
+ */
+export const RequestDimensionSchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_usage, 0);
+
+/**
+ * What the requests of a group have in common.
+ *
+ * @generated from enum rms.alerts.v1.RequestDimension
+ */
+export const RequestDimension = /*@__PURE__*/
+  tsEnum(RequestDimensionSchema);
+
+/**
+ * Describes the enum rms.alerts.v1.DeliveryDimension.
+ */
+export const DeliveryDimensionSchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_usage, 1);
+
+/**
+ * What the deliveries of a group have in common.
+ *
+ * @generated from enum rms.alerts.v1.DeliveryDimension
+ */
+export const DeliveryDimension = /*@__PURE__*/
+  tsEnum(DeliveryDimensionSchema);
 

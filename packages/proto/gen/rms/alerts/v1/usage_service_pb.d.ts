@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { DeliveryCounts, RequestCounts, UsagePoint } from "./usage_pb.js";
+import type { DeliveryCounts, DeliveryGroupCounts, DeliveryMetrics, RequestCounts, RequestGroupCounts, RequestMetrics, UsagePoint } from "./usage_pb.js";
 import type { Environment } from "../../common/v1/common_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -42,6 +42,18 @@ export declare type ReportUsageRequest = Message<"rms.alerts.v1.ReportUsageReque
    * @generated from field: repeated rms.alerts.v1.DeliveryCounts deliveries = 4;
    */
   deliveries: DeliveryCounts[];
+
+  /**
+   * Parts of the requests and deliveries of this or another report.
+   *
+   * @generated from field: repeated rms.alerts.v1.RequestGroupCounts request_groups = 5;
+   */
+  requestGroups: RequestGroupCounts[];
+
+  /**
+   * @generated from field: repeated rms.alerts.v1.DeliveryGroupCounts delivery_groups = 6;
+   */
+  deliveryGroups: DeliveryGroupCounts[];
 };
 
 /**
@@ -77,14 +89,14 @@ export declare type GetUsageRequest = Message<"rms.alerts.v1.GetUsageRequest"> &
   environment: Environment;
 
   /**
-   * @generated from field: rms.alerts.v1.UsageSpan span = 3;
+   * @generated from field: rms.alerts.v1.UsageSpan span = 3 [deprecated = true];
+   * @deprecated
    */
   span: UsageSpan;
 
   /**
-   * Restricts attempts and deliveries to this webhook; empty: all. Requests are not restricted.
-   *
-   * @generated from field: string webhook_id = 4;
+   * @generated from field: string webhook_id = 4 [deprecated = true];
+   * @deprecated
    */
   webhookId: string;
 };
@@ -100,9 +112,10 @@ export declare const GetUsageRequestSchema: GenMessage<GetUsageRequest>;
  */
 export declare type GetUsageResponse = Message<"rms.alerts.v1.GetUsageResponse"> & {
   /**
-   * Oldest first, without gaps; the last interval is incomplete.
+   * Always empty; GetRequestMetrics and GetDeliveryMetrics have points.
    *
-   * @generated from field: repeated rms.alerts.v1.UsagePoint points = 1;
+   * @generated from field: repeated rms.alerts.v1.UsagePoint points = 1 [deprecated = true];
+   * @deprecated
    */
   points: UsagePoint[];
 
@@ -112,9 +125,8 @@ export declare type GetUsageResponse = Message<"rms.alerts.v1.GetUsageResponse">
   month?: MonthUsage | undefined;
 
   /**
-   * Sums of all points, with quantiles over the whole span; starts with the first point.
-   *
-   * @generated from field: rms.alerts.v1.UsagePoint total = 3;
+   * @generated from field: rms.alerts.v1.UsagePoint total = 3 [deprecated = true];
+   * @deprecated
    */
   total?: UsagePoint | undefined;
 };
@@ -165,7 +177,157 @@ export declare type MonthUsage = Message<"rms.alerts.v1.MonthUsage"> & {
 export declare const MonthUsageSchema: GenMessage<MonthUsage>;
 
 /**
+ * Time range and length of the intervals. The range is extended to whole intervals.
+ *
+ * @generated from message rms.alerts.v1.MetricsRange
+ */
+export declare type MetricsRange = Message<"rms.alerts.v1.MetricsRange"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp from = 1;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Exclusive, after `from`.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 2;
+   */
+  to?: Timestamp | undefined;
+
+  /**
+   * @generated from field: rms.alerts.v1.MetricsGranularity granularity = 3;
+   */
+  granularity: MetricsGranularity;
+};
+
+/**
+ * Describes the message rms.alerts.v1.MetricsRange.
+ * Use `create(MetricsRangeSchema)` to create a new message.
+ */
+export declare const MetricsRangeSchema: GenMessage<MetricsRange>;
+
+/**
+ * @generated from message rms.alerts.v1.GetRequestMetricsRequest
+ */
+export declare type GetRequestMetricsRequest = Message<"rms.alerts.v1.GetRequestMetricsRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: rms.alerts.v1.MetricsRange range = 3;
+   */
+  range?: MetricsRange | undefined;
+
+  /**
+   * @generated from field: rms.alerts.v1.RequestGrouping grouping = 4;
+   */
+  grouping: RequestGrouping;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetRequestMetricsRequest.
+ * Use `create(GetRequestMetricsRequestSchema)` to create a new message.
+ */
+export declare const GetRequestMetricsRequestSchema: GenMessage<GetRequestMetricsRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.GetRequestMetricsResponse
+ */
+export declare type GetRequestMetricsResponse = Message<"rms.alerts.v1.GetRequestMetricsResponse"> & {
+  /**
+   * By time and group, at most 1,500. With groups, only intervals and groups in which something was counted.
+   *
+   * @generated from field: repeated rms.alerts.v1.RequestMetrics points = 1;
+   */
+  points: RequestMetrics[];
+
+  /**
+   * Sums of the points, with quantiles over the whole range. Starts with the first interval.
+   *
+   * @generated from field: rms.alerts.v1.RequestMetrics total = 2;
+   */
+  total?: RequestMetrics | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetRequestMetricsResponse.
+ * Use `create(GetRequestMetricsResponseSchema)` to create a new message.
+ */
+export declare const GetRequestMetricsResponseSchema: GenMessage<GetRequestMetricsResponse>;
+
+/**
+ * @generated from message rms.alerts.v1.GetDeliveryMetricsRequest
+ */
+export declare type GetDeliveryMetricsRequest = Message<"rms.alerts.v1.GetDeliveryMetricsRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * @generated from field: rms.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: rms.alerts.v1.MetricsRange range = 3;
+   */
+  range?: MetricsRange | undefined;
+
+  /**
+   * @generated from field: rms.alerts.v1.DeliveryGrouping grouping = 4;
+   */
+  grouping: DeliveryGrouping;
+
+  /**
+   * Empty: all webhooks.
+   *
+   * @generated from field: string webhook_id = 5;
+   */
+  webhookId: string;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetDeliveryMetricsRequest.
+ * Use `create(GetDeliveryMetricsRequestSchema)` to create a new message.
+ */
+export declare const GetDeliveryMetricsRequestSchema: GenMessage<GetDeliveryMetricsRequest>;
+
+/**
+ * @generated from message rms.alerts.v1.GetDeliveryMetricsResponse
+ */
+export declare type GetDeliveryMetricsResponse = Message<"rms.alerts.v1.GetDeliveryMetricsResponse"> & {
+  /**
+   * As for requests.
+   *
+   * @generated from field: repeated rms.alerts.v1.DeliveryMetrics points = 1;
+   */
+  points: DeliveryMetrics[];
+
+  /**
+   * @generated from field: rms.alerts.v1.DeliveryMetrics total = 2;
+   */
+  total?: DeliveryMetrics | undefined;
+};
+
+/**
+ * Describes the message rms.alerts.v1.GetDeliveryMetricsResponse.
+ * Use `create(GetDeliveryMetricsResponseSchema)` to create a new message.
+ */
+export declare const GetDeliveryMetricsResponseSchema: GenMessage<GetDeliveryMetricsResponse>;
+
+/**
+ * Ignored: GetUsage returns no points.
+ *
  * @generated from enum rms.alerts.v1.UsageSpan
+ * @deprecated
  */
 export enum UsageSpan {
   /**
@@ -197,8 +359,118 @@ export enum UsageSpan {
 
 /**
  * Describes the enum rms.alerts.v1.UsageSpan.
+ * @deprecated
  */
 export declare const UsageSpanSchema: GenEnum<UsageSpan>;
+
+/**
+ * @generated from enum rms.alerts.v1.MetricsGranularity
+ */
+export enum MetricsGranularity {
+  /**
+   * @generated from enum value: METRICS_GRANULARITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Kept for 2 days.
+   *
+   * @generated from enum value: METRICS_GRANULARITY_MINUTE = 1;
+   */
+  MINUTE = 1,
+
+  /**
+   * Kept for 35 days.
+   *
+   * @generated from enum value: METRICS_GRANULARITY_HOUR = 2;
+   */
+  HOUR = 2,
+
+  /**
+   * Kept for 400 days. Days of UTC.
+   *
+   * @generated from enum value: METRICS_GRANULARITY_DAY = 3;
+   */
+  DAY = 3,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.MetricsGranularity.
+ */
+export declare const MetricsGranularitySchema: GenEnum<MetricsGranularity>;
+
+/**
+ * @generated from enum rms.alerts.v1.RequestGrouping
+ */
+export enum RequestGrouping {
+  /**
+   * One point per interval, without gaps.
+   *
+   * @generated from enum value: REQUEST_GROUPING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: REQUEST_GROUPING_ROUTE = 1;
+   */
+  ROUTE = 1,
+
+  /**
+   * @generated from enum value: REQUEST_GROUPING_STATUS_CLASS = 2;
+   */
+  STATUS_CLASS = 2,
+
+  /**
+   * @generated from enum value: REQUEST_GROUPING_API_KEY_ID = 3;
+   */
+  API_KEY_ID = 3,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.RequestGrouping.
+ */
+export declare const RequestGroupingSchema: GenEnum<RequestGrouping>;
+
+/**
+ * @generated from enum rms.alerts.v1.DeliveryGrouping
+ */
+export enum DeliveryGrouping {
+  /**
+   * One point per interval, without gaps.
+   *
+   * @generated from enum value: DELIVERY_GROUPING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_WEBHOOK_ID = 1;
+   */
+  WEBHOOK_ID = 1,
+
+  /**
+   * @generated from enum value: DELIVERY_GROUPING_EVENT_TYPE = 2;
+   */
+  EVENT_TYPE = 2,
+
+  /**
+   * Class of the status of the response: "2xx" to "5xx", or "none".
+   *
+   * @generated from enum value: DELIVERY_GROUPING_STATUS_CLASS = 3;
+   */
+  STATUS_CLASS = 3,
+
+  /**
+   * Class of the error of the attempt, or "none".
+   *
+   * @generated from enum value: DELIVERY_GROUPING_ERROR_CLASS = 4;
+   */
+  ERROR_CLASS = 4,
+}
+
+/**
+ * Describes the enum rms.alerts.v1.DeliveryGrouping.
+ */
+export declare const DeliveryGroupingSchema: GenEnum<DeliveryGrouping>;
 
 /**
  * Usage of the API and results of deliveries, per workspace and environment.
@@ -218,7 +490,7 @@ export declare const UsageService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * Returns a time series that ends now.
+   * Returns the usage of the current month.
    *
    * @generated from rpc rms.alerts.v1.UsageService.GetUsage
    */
@@ -226,6 +498,26 @@ export declare const UsageService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageRequestSchema;
     output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * Returns requests over time.
+   *
+   * @generated from rpc rms.alerts.v1.UsageService.GetRequestMetrics
+   */
+  getRequestMetrics: {
+    methodKind: "unary";
+    input: typeof GetRequestMetricsRequestSchema;
+    output: typeof GetRequestMetricsResponseSchema;
+  },
+  /**
+   * Returns deliveries over time.
+   *
+   * @generated from rpc rms.alerts.v1.UsageService.GetDeliveryMetrics
+   */
+  getDeliveryMetrics: {
+    methodKind: "unary";
+    input: typeof GetDeliveryMetricsRequestSchema;
+    output: typeof GetDeliveryMetricsResponseSchema;
   },
 }>;
 

@@ -11,7 +11,7 @@ import { file_rms_common_v1_common } from "../../common/v1/common_pb.js";
  * Describes the file rms/alerts/v1/usage_service.proto.
  */
 export const file_rms_alerts_v1_usage_service = /*@__PURE__*/
-  fileDesc("CiFybXMvYWxlcnRzL3YxL3VzYWdlX3NlcnZpY2UucHJvdG8SDXJtcy5hbGVydHMudjEingEKElJlcG9ydFVzYWdlUmVxdWVzdBITCgtyZXBvcnRlcl9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoAxIuCghyZXF1ZXN0cxgDIAMoCzIcLnJtcy5hbGVydHMudjEuUmVxdWVzdENvdW50cxIxCgpkZWxpdmVyaWVzGAQgAygLMh0ucm1zLmFsZXJ0cy52MS5EZWxpdmVyeUNvdW50cyIVChNSZXBvcnRVc2FnZVJlc3BvbnNlIpQBCg9HZXRVc2FnZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBImCgRzcGFuGAMgASgOMhgucm1zLmFsZXJ0cy52MS5Vc2FnZVNwYW4SEgoKd2ViaG9va19pZBgEIAEoCSKRAQoQR2V0VXNhZ2VSZXNwb25zZRIpCgZwb2ludHMYASADKAsyGS5ybXMuYWxlcnRzLnYxLlVzYWdlUG9pbnQSKAoFbW9udGgYAiABKAsyGS5ybXMuYWxlcnRzLnYxLk1vbnRoVXNhZ2USKAoFdG90YWwYAyABKAsyGS5ybXMuYWxlcnRzLnYxLlVzYWdlUG9pbnQilgEKCk1vbnRoVXNhZ2USLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHVzZWQYAyABKAMSEgoFcXVvdGEYBCABKANIAIgBAUIICgZfcXVvdGEqZgoJVXNhZ2VTcGFuEhoKFlVTQUdFX1NQQU5fVU5TUEVDSUZJRUQQABITCg9VU0FHRV9TUEFOX0hPVVIQARISCg5VU0FHRV9TUEFOX0RBWRACEhQKEFVTQUdFX1NQQU5fTU9OVEgQAzKxAQoMVXNhZ2VTZXJ2aWNlElQKC1JlcG9ydFVzYWdlEiEucm1zLmFsZXJ0cy52MS5SZXBvcnRVc2FnZVJlcXVlc3QaIi5ybXMuYWxlcnRzLnYxLlJlcG9ydFVzYWdlUmVzcG9uc2USSwoIR2V0VXNhZ2USHi5ybXMuYWxlcnRzLnYxLkdldFVzYWdlUmVxdWVzdBofLnJtcy5hbGVydHMudjEuR2V0VXNhZ2VSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_rms_alerts_v1_usage, file_rms_common_v1_common]);
+  fileDesc("CiFybXMvYWxlcnRzL3YxL3VzYWdlX3NlcnZpY2UucHJvdG8SDXJtcy5hbGVydHMudjEilgIKElJlcG9ydFVzYWdlUmVxdWVzdBITCgtyZXBvcnRlcl9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoAxIuCghyZXF1ZXN0cxgDIAMoCzIcLnJtcy5hbGVydHMudjEuUmVxdWVzdENvdW50cxIxCgpkZWxpdmVyaWVzGAQgAygLMh0ucm1zLmFsZXJ0cy52MS5EZWxpdmVyeUNvdW50cxI5Cg5yZXF1ZXN0X2dyb3VwcxgFIAMoCzIhLnJtcy5hbGVydHMudjEuUmVxdWVzdEdyb3VwQ291bnRzEjsKD2RlbGl2ZXJ5X2dyb3VwcxgGIAMoCzIiLnJtcy5hbGVydHMudjEuRGVsaXZlcnlHcm91cENvdW50cyIVChNSZXBvcnRVc2FnZVJlc3BvbnNlIpwBCg9HZXRVc2FnZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEi8KC2Vudmlyb25tZW50GAIgASgOMhoucm1zLmNvbW1vbi52MS5FbnZpcm9ubWVudBIqCgRzcGFuGAMgASgOMhgucm1zLmFsZXJ0cy52MS5Vc2FnZVNwYW5CAhgBEhYKCndlYmhvb2tfaWQYBCABKAlCAhgBIpkBChBHZXRVc2FnZVJlc3BvbnNlEi0KBnBvaW50cxgBIAMoCzIZLnJtcy5hbGVydHMudjEuVXNhZ2VQb2ludEICGAESKAoFbW9udGgYAiABKAsyGS5ybXMuYWxlcnRzLnYxLk1vbnRoVXNhZ2USLAoFdG90YWwYAyABKAsyGS5ybXMuYWxlcnRzLnYxLlVzYWdlUG9pbnRCAhgBIpYBCgpNb250aFVzYWdlEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR1c2VkGAMgASgDEhIKBXF1b3RhGAQgASgDSACIAQFCCAoGX3F1b3RhIpgBCgxNZXRyaWNzUmFuZ2USKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKC2dyYW51bGFyaXR5GAMgASgOMiEucm1zLmFsZXJ0cy52MS5NZXRyaWNzR3JhbnVsYXJpdHkivwEKGEdldFJlcXVlc3RNZXRyaWNzUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSLwoLZW52aXJvbm1lbnQYAiABKA4yGi5ybXMuY29tbW9uLnYxLkVudmlyb25tZW50EioKBXJhbmdlGAMgASgLMhsucm1zLmFsZXJ0cy52MS5NZXRyaWNzUmFuZ2USMAoIZ3JvdXBpbmcYBCABKA4yHi5ybXMuYWxlcnRzLnYxLlJlcXVlc3RHcm91cGluZyJ4ChlHZXRSZXF1ZXN0TWV0cmljc1Jlc3BvbnNlEi0KBnBvaW50cxgBIAMoCzIdLnJtcy5hbGVydHMudjEuUmVxdWVzdE1ldHJpY3MSLAoFdG90YWwYAiABKAsyHS5ybXMuYWxlcnRzLnYxLlJlcXVlc3RNZXRyaWNzItUBChlHZXREZWxpdmVyeU1ldHJpY3NSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIvCgtlbnZpcm9ubWVudBgCIAEoDjIaLnJtcy5jb21tb24udjEuRW52aXJvbm1lbnQSKgoFcmFuZ2UYAyABKAsyGy5ybXMuYWxlcnRzLnYxLk1ldHJpY3NSYW5nZRIxCghncm91cGluZxgEIAEoDjIfLnJtcy5hbGVydHMudjEuRGVsaXZlcnlHcm91cGluZxISCgp3ZWJob29rX2lkGAUgASgJInsKGkdldERlbGl2ZXJ5TWV0cmljc1Jlc3BvbnNlEi4KBnBvaW50cxgBIAMoCzIeLnJtcy5hbGVydHMudjEuRGVsaXZlcnlNZXRyaWNzEi0KBXRvdGFsGAIgASgLMh4ucm1zLmFsZXJ0cy52MS5EZWxpdmVyeU1ldHJpY3MqagoJVXNhZ2VTcGFuEhoKFlVTQUdFX1NQQU5fVU5TUEVDSUZJRUQQABITCg9VU0FHRV9TUEFOX0hPVVIQARISCg5VU0FHRV9TUEFOX0RBWRACEhQKEFVTQUdFX1NQQU5fTU9OVEgQAxoCGAEqlAEKEk1ldHJpY3NHcmFudWxhcml0eRIjCh9NRVRSSUNTX0dSQU5VTEFSSVRZX1VOU1BFQ0lGSUVEEAASHgoaTUVUUklDU19HUkFOVUxBUklUWV9NSU5VVEUQARIcChhNRVRSSUNTX0dSQU5VTEFSSVRZX0hPVVIQAhIbChdNRVRSSUNTX0dSQU5VTEFSSVRZX0RBWRADKpMBCg9SZXF1ZXN0R3JvdXBpbmcSIAocUkVRVUVTVF9HUk9VUElOR19VTlNQRUNJRklFRBAAEhoKFlJFUVVFU1RfR1JPVVBJTkdfUk9VVEUQARIhCh1SRVFVRVNUX0dST1VQSU5HX1NUQVRVU19DTEFTUxACEh8KG1JFUVVFU1RfR1JPVVBJTkdfQVBJX0tFWV9JRBADKsABChBEZWxpdmVyeUdyb3VwaW5nEiEKHURFTElWRVJZX0dST1VQSU5HX1VOU1BFQ0lGSUVEEAASIAocREVMSVZFUllfR1JPVVBJTkdfV0VCSE9PS19JRBABEiAKHERFTElWRVJZX0dST1VQSU5HX0VWRU5UX1RZUEUQAhIiCh5ERUxJVkVSWV9HUk9VUElOR19TVEFUVVNfQ0xBU1MQAxIhCh1ERUxJVkVSWV9HUk9VUElOR19FUlJPUl9DTEFTUxAEMoQDCgxVc2FnZVNlcnZpY2USVAoLUmVwb3J0VXNhZ2USIS5ybXMuYWxlcnRzLnYxLlJlcG9ydFVzYWdlUmVxdWVzdBoiLnJtcy5hbGVydHMudjEuUmVwb3J0VXNhZ2VSZXNwb25zZRJLCghHZXRVc2FnZRIeLnJtcy5hbGVydHMudjEuR2V0VXNhZ2VSZXF1ZXN0Gh8ucm1zLmFsZXJ0cy52MS5HZXRVc2FnZVJlc3BvbnNlEmYKEUdldFJlcXVlc3RNZXRyaWNzEicucm1zLmFsZXJ0cy52MS5HZXRSZXF1ZXN0TWV0cmljc1JlcXVlc3QaKC5ybXMuYWxlcnRzLnYxLkdldFJlcXVlc3RNZXRyaWNzUmVzcG9uc2USaQoSR2V0RGVsaXZlcnlNZXRyaWNzEigucm1zLmFsZXJ0cy52MS5HZXREZWxpdmVyeU1ldHJpY3NSZXF1ZXN0Gikucm1zLmFsZXJ0cy52MS5HZXREZWxpdmVyeU1ldHJpY3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_rms_alerts_v1_usage, file_rms_common_v1_common]);
 
 /**
  * Describes the message rms.alerts.v1.ReportUsageRequest.
@@ -49,16 +49,91 @@ export const MonthUsageSchema = /*@__PURE__*/
   messageDesc(file_rms_alerts_v1_usage_service, 4);
 
 /**
+ * Describes the message rms.alerts.v1.MetricsRange.
+ * Use `create(MetricsRangeSchema)` to create a new message.
+ */
+export const MetricsRangeSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage_service, 5);
+
+/**
+ * Describes the message rms.alerts.v1.GetRequestMetricsRequest.
+ * Use `create(GetRequestMetricsRequestSchema)` to create a new message.
+ */
+export const GetRequestMetricsRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage_service, 6);
+
+/**
+ * Describes the message rms.alerts.v1.GetRequestMetricsResponse.
+ * Use `create(GetRequestMetricsResponseSchema)` to create a new message.
+ */
+export const GetRequestMetricsResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage_service, 7);
+
+/**
+ * Describes the message rms.alerts.v1.GetDeliveryMetricsRequest.
+ * Use `create(GetDeliveryMetricsRequestSchema)` to create a new message.
+ */
+export const GetDeliveryMetricsRequestSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage_service, 8);
+
+/**
+ * Describes the message rms.alerts.v1.GetDeliveryMetricsResponse.
+ * Use `create(GetDeliveryMetricsResponseSchema)` to create a new message.
+ */
+export const GetDeliveryMetricsResponseSchema = /*@__PURE__*/
+  messageDesc(file_rms_alerts_v1_usage_service, 9);
+
+/**
  * Describes the enum rms.alerts.v1.UsageSpan.
+ * @deprecated
  */
 export const UsageSpanSchema = /*@__PURE__*/
   enumDesc(file_rms_alerts_v1_usage_service, 0);
 
 /**
+ * Ignored: GetUsage returns no points.
+ *
  * @generated from enum rms.alerts.v1.UsageSpan
+ * @deprecated
  */
 export const UsageSpan = /*@__PURE__*/
   tsEnum(UsageSpanSchema);
+
+/**
+ * Describes the enum rms.alerts.v1.MetricsGranularity.
+ */
+export const MetricsGranularitySchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_usage_service, 1);
+
+/**
+ * @generated from enum rms.alerts.v1.MetricsGranularity
+ */
+export const MetricsGranularity = /*@__PURE__*/
+  tsEnum(MetricsGranularitySchema);
+
+/**
+ * Describes the enum rms.alerts.v1.RequestGrouping.
+ */
+export const RequestGroupingSchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_usage_service, 2);
+
+/**
+ * @generated from enum rms.alerts.v1.RequestGrouping
+ */
+export const RequestGrouping = /*@__PURE__*/
+  tsEnum(RequestGroupingSchema);
+
+/**
+ * Describes the enum rms.alerts.v1.DeliveryGrouping.
+ */
+export const DeliveryGroupingSchema = /*@__PURE__*/
+  enumDesc(file_rms_alerts_v1_usage_service, 3);
+
+/**
+ * @generated from enum rms.alerts.v1.DeliveryGrouping
+ */
+export const DeliveryGrouping = /*@__PURE__*/
+  tsEnum(DeliveryGroupingSchema);
 
 /**
  * Usage of the API and results of deliveries, per workspace and environment.

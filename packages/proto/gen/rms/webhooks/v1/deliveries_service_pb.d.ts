@@ -737,6 +737,13 @@ export declare type CountUnfinishedDeliveriesResponse = Message<"rms.webhooks.v1
    * @generated from field: int32 count = 1;
    */
   count: number;
+
+  /**
+   * Creation of the oldest one, of the first 10,000 by ID; unset if there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_create_time = 2;
+   */
+  oldestCreateTime?: Timestamp | undefined;
 };
 
 /**

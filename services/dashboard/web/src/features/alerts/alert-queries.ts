@@ -21,6 +21,11 @@ export function useIncidents(cursor: string | undefined): UseQueryResult<List<In
   return useTenantQuery('/incidents', { search: { cursor } });
 }
 
+/** Queries the newest open incidents. */
+export function useOpenIncidents(enabled: boolean): UseQueryResult<List<Incident>> {
+  return useTenantQuery('/incidents', { search: { status: 'open' }, enabled, everyMs: 10_000 });
+}
+
 const emailStatusEveryMs = 10_000;
 
 /** Queries the emails that could not be sent yet. */

@@ -1,3 +1,4 @@
+import type { Key } from '@rms/api';
 import { useState } from 'react';
 
 const hourMs = 3_600_000;
@@ -19,4 +20,10 @@ export const expiryOptions: readonly (readonly [string, string])[] = [
 export function useExpiryAt(): (days: string) => string | null {
   const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);
   return (days) => (Number(days) > 0 ? new Date(openedAtMs + Number(days) * dayMs).toISOString() : null);
+}
+
+/** Returns when the key becomes invalid. null: never. */
+export function expiryOf({ expires_at: expires, overlap_ends_at: rolled }: Key): string | null {
+  const ends = [expires, rolled].filter((at) => at !== null).sort();
+  return ends[0] ?? null;
 }

@@ -8,8 +8,9 @@ import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { expiryOf } from './expiry.ts';
 import { useKeys } from './key-queries.ts';
-import { CreatorName, expiryOf, KeyLink, KeyStatusBadge } from './key-status.tsx';
+import { CreatorName, KeyLink, KeyStatusBadge } from './key-status.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { ShowKeyDialog } from './show-key-dialog.tsx';
 

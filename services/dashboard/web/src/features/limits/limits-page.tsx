@@ -5,15 +5,15 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { useKeysWithOwnLimit } from '../keys/key-queries.ts';
 import { KeyLink } from '../keys/key-status.tsx';
+import { useWorkspace } from '../metrics/metrics-queries.ts';
+import { Quota } from '../metrics/quota.tsx';
 import { daysText, maximumText, rateText, requestLogText } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
-import { Quota } from '../usage/quota.tsx';
-import { useUsage } from '../usage/usage-queries.ts';
 
 /** Page with the workspace's limits and its keys. */
 export function LimitsPage() {
   const { data, error } = useLimits();
-  const usage = useUsage();
+  const workspace = useWorkspace();
   const { environment } = useTenant();
   const mayKeys = useMay('keys:read');
   return (
@@ -58,8 +58,8 @@ export function LimitsPage() {
         )}
       </Card>
       <Card title="Usage this month" about={`For ${environment === 'live' ? 'live' : 'the sandbox'}.`}>
-        <ErrorNote error={usage.error} />
-        {usage.data ? <Quota of={usage.data.month} /> : usage.error ? null : <Loading what="usage" />}
+        <ErrorNote error={workspace.error} />
+        {workspace.data ? <Quota of={workspace.data} /> : workspace.error ? null : <Loading what="usage" />}
       </Card>
       {mayKeys ? <KeysWithOwnLimits /> : null}
     </>

@@ -6,21 +6,22 @@ import { Table } from '../../ui/table.tsx';
 import { failingStatuses } from '../attempts/delivery-status.tsx';
 import { deliveryColumns } from '../deliveries/delivery-columns.tsx';
 import { useDeliveries } from '../deliveries/delivery-queries.ts';
+import { MetricsCharts, RangeSwitch } from '../metrics/metrics-charts.tsx';
+import { useDeliveryMetrics, useRequestMetrics } from '../metrics/metrics-queries.ts';
+import { rangeOf } from '../metrics/ranges.ts';
 import { useResourceTotal } from '../resources/resource-queries.ts';
-import { SpanSwitch, UsageCharts } from '../usage/usage-charts.tsx';
-import { useUsage } from '../usage/usage-queries.ts';
 import { urlsOf, useWebhooks } from '../webhooks/webhook-queries.ts';
+import { Attention } from './attention.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { needsSteps } from './steps.ts';
 
 const everyMs = 15_000;
 const failing = { status: failingStatuses, test: 'false' };
-const spanNames = ['hour', 'day', 'month'] as const;
 
-/** Overview page: usage charts, totals, and recent failures. */
+/** Overview page: problems, charts, totals, and recent failures. */
 export function OverviewPage() {
-  const { span: requested } = useSearch({ from: '/w/$workspace/$environment/' });
-  const span = spanNames.find((name) => name === requested) ?? 'hour';
+  const search = useSearch({ from: '/w/$workspace/$environment/' });
+  const range = rangeOf(search, Date.now());
   const tenant = useTenant();
   const resources = useResourceTotal(everyMs);
   const webhooks = useWebhooks(everyMs);
@@ -29,21 +30,23 @@ export function OverviewPage() {
     ['Resources', '/w/$workspace/$environment/resources', resources.data, 'Browse resources'],
     ['Webhooks', '/w/$workspace/$environment/webhooks', webhooks.data?.meta.total, 'Browse webhooks'],
   ] as const;
-  // Loads the usage concurrently. UsageCharts, which shows it, mounts only after resources and webhooks have loaded.
-  useUsage(span);
+  // Loads the metrics concurrently. MetricsCharts, which shows them, mounts only after resources and webhooks have loaded.
+  useRequestMetrics(range);
+  useDeliveryMetrics(range);
   const isKnown = Boolean(resources.isSuccess && webhooks.data) || Boolean(resources.error ?? webhooks.error);
   const progress = resources.data !== undefined &&
     webhooks.data && { resources: resources.data, webhooks: webhooks.data.meta.total ?? 0 };
   const columns = deliveryColumns(tenant, urlsOf(webhooks.data));
   return (
     <>
-      <PageHeader title="Overview" actions={<SpanSwitch span={span} />} />
+      <PageHeader title="Overview" actions={<RangeSwitch of={search} />} />
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
       {progress && needsSteps(progress) ? <FirstSteps {...progress} /> : null}
+      <Attention />
       {isKnown ? null : <Loading what="the overview" rows={12} />}
       {isKnown ? (
-        <UsageCharts
-          span={span}
+        <MetricsCharts
+          of={search}
           tiles={tiles.map(([title, to, value, text]) => (
             <div className="card tile" key={title}>
               <p className="soft small">{title}</p>

@@ -17,10 +17,3 @@ export function RequestsLink({ of, children }: { readonly of: RequestFilter; rea
     </Link>
   );
 }
-
-const minuteMs = 60_000;
-
-/** Returns the minute (ISO 8601) that began at least `seconds` ago, so that links keep their URL for a minute. */
-export function minutesAgo(seconds: number): string {
-  return new Date(Math.floor(Date.now() / minuteMs) * minuteMs - seconds * 1000).toISOString();
-}

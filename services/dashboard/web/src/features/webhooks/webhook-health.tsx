@@ -9,7 +9,7 @@ import { Card } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { delayText, failingStatuses } from '../attempts/delivery-status.tsx';
-import { shareText } from '../usage/rates.ts';
+import { shareText } from '../metrics/rates.ts';
 
 type Health = FullWebhook['health'];
 

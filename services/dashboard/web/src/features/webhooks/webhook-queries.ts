@@ -23,6 +23,11 @@ export function useWebhooksWithHealth(cursor: string | undefined): UseQueryResul
   return useTenantQuery('/webhooks', { search: { ...fullHealth, cursor, per_page: perPage }, everyMs: 10_000 });
 }
 
+/** Queries the first page of webhooks with a state of their health. */
+export function useWebhooksInState(health: 'failing' | 'paused'): UseQueryResult<List<Webhook>> {
+  return useTenantQuery('/webhooks', { search: { health, per_page: perPage }, everyMs: 10_000 });
+}
+
 /** Returns the URLs by webhook ID. */
 export function urlsOf(webhooks: List<Webhook> | undefined): ReadonlyMap<string, string> {
   return new Map(webhooks?.data.map(({ id, url }) => [id, url]));
