@@ -57,7 +57,8 @@ function post(url: URL, headers: Readonly<Record<string, string>>, body: Uint8Ar
     const isTls = url.protocol === 'https:';
     const request = isTls ? requestHttps : requestHttp;
     const createConnection = createHttpConnections({ isTls, timeoutMs });
-    const call = request(url, { method: 'POST', headers, signal, createConnection }, (response) => {
+    const defaultPort = isTls ? 443 : 80;
+    const call = request(url, { method: 'POST', headers, signal, defaultPort, createConnection }, (response) => {
       const { statusCode = 0 } = response;
       let read = 0;
       response.on('data', (chunk: Buffer) => {

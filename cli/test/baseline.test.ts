@@ -69,11 +69,17 @@ describe('a database in which the replaced migrations ran', () => {
   };
   const applied = {
     audit: [],
-    auth: ['0002-names-of-email-requests-and-markers.sql'],
+    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql'],
     outbox: [],
-    resources: [],
-    webhooks: ['0002-names-of-constraints.sql'],
-    alerts: ['0002-names-of-emails-and-evaluations.sql', '0003-channels-and-idempotency.sql'],
+    resources: ['0002-metadata-pairs.sql', '0003-metadata-pairs-of-existing-resources.sql'],
+    webhooks: [
+      '0002-names-of-constraints.sql',
+      '0003-headers-and-timeout.sql',
+      '0004-pause.sql',
+      '0005-filter.sql',
+      '0006-end-counts-by-event-type.sql',
+    ],
+    alerts: ['0002-names-of-emails-and-evaluations.sql', '0003-channels-and-idempotency.sql', '0004-metrics.sql'],
   };
 
   test('has the schemas of a new database after the migration, and the same rows', async () => {

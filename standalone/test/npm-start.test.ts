@@ -73,7 +73,7 @@ describe('npm start', () => {
         { what: `${method} ${requestId} in the request log` },
       );
       const texts = steps.map(({ text }) => text);
-      expect(texts[0]).toMatch(new RegExp(`^${method} /api/.* in live by owner@localhost$`));
+      expect(texts[0]).toMatch(new RegExp(`^${method} /v1/.* in live by owner@localhost$`));
       expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^responded ${status}\\b`)));
     }
     expect(new Set(changes.map(([, , status]) => status))).toEqual(new Set([201, 204, 404]));

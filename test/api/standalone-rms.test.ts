@@ -259,8 +259,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
     const url = 'https://api.example/prefix';
     try {
       const secure = start(list, { RMS_URL: url, HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: tls.caFile });
-      expect(await secure.ended()).toBe(0);
-      expect(secure.output()).toMatch(/^ID +NAME/);
+      expect([await secure.ended(), secure.output()]).toEqual([0, expect.stringMatching(/^ID +NAME/)]);
       const plain = await run(list, { RMS_URL: 'http://api.example', HTTP_PROXY: proxy.url });
       expect(plain.stdout).toMatch(/^ID +NAME/);
       expect(proxy.requests).toEqual(['api.example:443', 'api.example:80']);

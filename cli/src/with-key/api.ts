@@ -84,6 +84,7 @@ function send(url: URL, key: string, { method, body, headers, signal }: ApiReque
       url,
       {
         method: method.toUpperCase(),
+        defaultPort: isTls ? 443 : 80,
         ...(signal ? { signal } : {}),
         headers: {
           authorization: `Bearer ${key}`,

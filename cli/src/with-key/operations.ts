@@ -38,6 +38,9 @@ const collections: Readonly<Record<Noun, string>> = {
 /** Groups that list their objects without a subcommand. */
 const listedByDefault = new Set<Noun>(['requests', 'alert-rules', 'alert-channels']);
 
+/** Stands for null among the options, because commander replaces a parsed null with an empty text. */
+const nothing = Symbol('null');
+
 /** Fields of a list's query that `--limit` replaces. */
 const paging = new Set(['per_page', 'cursor']);
 
@@ -222,8 +225,8 @@ function optionOf({ name, description, choices, kind, isRequired }: InputField):
   if (kind === 'json') return new Option(`${flag} <json>`, about).argParser(jsonValue);
   if (kind === 'time') {
     const timeOf = /^(?:from|to)$|_(?:after|before)$/.test(name) ? pointInTime : futureTime;
-    const isoOrNull = (text: string) => (text === 'null' ? null : timeOf(text).toISOString());
-    return new Option(`${flag} <time>`, `${about}; also a duration, e.g. 24h`).argParser(isoOrNull);
+    const isoOrNothing = (text: string) => (text === 'null' ? nothing : timeOf(text).toISOString());
+    return new Option(`${flag} <time>`, `${about}; also a duration, e.g. 24h`).argParser(isoOrNothing);
   }
   const option = new Option(`${flag} <${choices ? 'value' : 'text'}>`, about);
   return choices ? option.choices(choices) : option;
@@ -241,10 +244,10 @@ function collectPair(text: string, all: ReadonlyMap<string, string> = new Map())
   return new Map([...all, [text.slice(0, end), text.slice(end + 1)]]);
 }
 
-/** Parses a JSON value. Text that is not JSON is itself, so that a time and null need no quotes. */
+/** Parses a JSON value; null is `nothing`. Text that is not JSON is itself, so that a time and null need no quotes. */
 function jsonValue(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) ?? nothing;
   } catch {
     if (/^[[{"]/.test(text)) throw new InvalidArgumentError('This is not valid JSON.');
     return text;
@@ -255,7 +258,7 @@ function jsonValue(text: string): unknown {
 function valuesOf(inputs: readonly Input[], options: Options): [name: string, value: unknown][] {
   return inputs.flatMap(({ field, option }): [string, unknown][] => {
     const value = options[option.attributeName()];
-    return value === undefined ? [] : [[field.name, value]];
+    return value === undefined ? [] : [[field.name, value === nothing ? null : value]];
   });
 }
 

@@ -43,7 +43,7 @@ test.each([
   [false, true, 'An HTTPS URL that is public or in a network that this installation permits.'],
   [true, true, 'An HTTP or HTTPS URL that is public or in a network that this installation permits.'],
 ])('the hint for URLs of webhooks follows the settings: http %s, private networks %s', (http, hasPrivate, text) => {
-  const response = 'It must respond with status 200 within 10 seconds.';
+  const response = 'It must respond with status 200 within 10 seconds, or the timeout of the webhook.';
   expect(webhookUrlHint({ webhook_urls: { http, private_networks: hasPrivate } })).toBe(`${text} ${response}`);
   expect(webhookUrlHint(undefined)).toBe(response);
 });

@@ -25,6 +25,7 @@ describe('BatchCreateResources', () => {
         object: {
           id: resource.id,
           type: 'resource',
+          input_type: 'standard',
           status: 'active',
           name: 'Grüße 🎉',
           metadata: { a: '1', b: '2' },

@@ -67,7 +67,12 @@ export function eventsSuite(target: () => Target): void {
       expect(deleted).toHaveLength(1);
       const updatedAt = patched.body.data.updated_at;
       expect(deleted[0]?.envelope.data).toEqual({
-        object: { ...patched.body.data, updated_at: expect.stringMatching(timestampForm), version: 4 },
+        object: {
+          ...patched.body.data,
+          input_type: 'standard',
+          updated_at: expect.stringMatching(timestampForm),
+          version: 4,
+        },
       });
       expect((deleted[0]?.envelope.data.object.updated_at ?? '') > updatedAt).toBe(true);
     });
@@ -106,13 +111,13 @@ export function eventsSuite(target: () => Target): void {
       const changed = (await client.patch<One<Resource>>(`/v1/resources/${created.id}`, body)).body.data;
       const events = await all.waitForEventsOf(created.id, 3);
       const dataOf = (type: string) => events.find(({ envelope }) => envelope.type === type)?.envelope.data;
-      expect(dataOf('resource.updated')?.object).toEqual({ ...changed, version: 2 });
+      expect(dataOf('resource.updated')?.object).toEqual({ ...changed, input_type: 'standard', version: 2 });
       expect(dataOf('resource.updated')?.previous_attributes).toMatchObject({
         name: 'Old',
         status: 'active',
         metadata: { a: '1' },
       });
-      expect(dataOf('resource.status_changed')?.object).toEqual({ ...changed, version: 3 });
+      expect(dataOf('resource.status_changed')?.object).toEqual({ ...changed, input_type: 'standard', version: 3 });
       expect(dataOf('resource.status_changed')?.previous_attributes).toMatchObject({ status: 'active' });
     });
 

@@ -65,7 +65,9 @@ export function metricsSuite(target: () => Target): void {
       const query = `from=${ago(5)}&granularity=minute&webhook_id=${webhook.id}`;
       const by = async (grouping: string) =>
         sumsOf(await read('deliveries', `${query}&group_by=${grouping}`), 'delivered');
-      await waitUntil(async () => (await by('status_class'))['2xx'] === 1, { what: 'the delivery' });
+      // Attempts and ended deliveries are counted separately.
+      await waitUntil(async () => (await by('status_class'))['2xx'] === 1, { what: 'the attempt' });
+      await waitUntil(async () => (await by('webhook_id'))[webhook.id] === 1, { what: 'the delivery' });
       expect(await by('webhook_id')).toEqual({ [webhook.id]: 1 });
       expect(await by('event_type')).toEqual({ 'resource.created': 1 });
       expect(await by('error_class')).toEqual({ none: 1 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { freePort, makeCertificates, perSuite, startReceiver, suiteFolder, waitUntil } from '@rms/testkit';
+import { disposable, freePort, makeCertificates, perSuite, startReceiver, suiteFolder, waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
 import type { ErrorBody, One, Page, Resource, TestAttempt, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
@@ -212,7 +212,8 @@ export function webhookOperationsSuite(target: () => Target): void {
     });
 
     test('a paused webhook keeps its queue, and delivers it when it is resumed', async () => {
-      const { webhook } = await subscribe(client, receiver);
+      await using own = disposable(await startReceiver({ path: '' }), 'close');
+      const { webhook } = await subscribe(client, own);
       const path = `/v1/webhooks/${webhook.id}`;
       const paused = await client.post<One<Webhook>>(`${path}/pause`, {});
       expect([paused.status, paused.body.data.status, paused.body.data.health.state]).toEqual([
@@ -223,7 +224,7 @@ export function webhookOperationsSuite(target: () => Target): void {
       const made = await client.post<One<Resource>>('/v1/resources', { name: 'While paused' });
       const { id } = expectStatus(made, 201).body.data;
       await waitUntil(async () => (await read(webhook)).health.pending === 1, { what: 'a queued delivery' });
-      const isDelivered = () => receiver.requests.some(({ json }) => json.data.object.id === id);
+      const isDelivered = () => own.requests.some(({ json }) => json.data.object.id === id);
       const deliveries = `/v1/deliveries?webhook_id=${webhook.id}`;
       const [waiting] = (await client.get<Page<{ status: string; delay_reason: string }>>(deliveries)).body.data;
       expect([isDelivered(), waiting?.status]).toEqual([false, 'pending']);
@@ -321,7 +322,7 @@ export function webhookOperationsSuite(target: () => Target): void {
       const { id } = expectStatus(made, 201).body.data;
       const find = async () => {
         const { data } = (
-          await client.get<Page<{ id: string; data: { object: { id: string } } }>>('/v1/events?limit=100')
+          await client.get<Page<{ id: string; data: { object: { id: string } } }>>('/v1/events?per_page=100')
         ).body;
         return data.find((event) => event.data.object.id === id);
       };
@@ -340,6 +341,8 @@ export function webhookOperationsSuite(target: () => Target): void {
       }
       const { data } = (await test({ filter: { any: conditions }, event_id: event.id })).body;
       expect(data).toEqual({ ...expected, matches: true });
+      const unfiltered = await test({ filter: null, event_id: event.id });
+      expect([unfiltered.status, unfiltered.body.data]).toEqual([200, { matches: true, conditions: [] }]);
       for (const [status, wrong] of [
         [400, { filter: { all: conditions } }],
         [400, { filter: { all: conditions }, event, event_id: event.id }],
@@ -347,7 +350,9 @@ export function webhookOperationsSuite(target: () => Target): void {
         [400, { filter: { all: conditions }, event: { data: { object: { name: '\u0000' } } } }],
         [400, { filter: { all: conditions }, event: { data: { object: { name: '\ud800' } } } }],
         [400, { event }],
+        [400, { filter: null }],
         [404, { filter: { all: conditions }, event_id: 'evt_x' }],
+        [404, { filter: null, event_id: 'evt_x' }],
       ] as const) {
         expect([wrong, (await test(wrong)).status]).toEqual([wrong, status]);
       }

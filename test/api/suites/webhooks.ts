@@ -169,9 +169,9 @@ export function webhooksSuite(target: () => Target): void {
 
     test('unknown fields of a webhook are rejected', async () => {
       await expectRefused('secret', { url, events: ['*'], secret: 'whsec_mine' });
-      await expectRefused('status', { url, events: ['*'], status: 'disabled' });
+      await expectRefused('status', { url, events: ['*'], status: 'failing' });
       const { id } = await create();
-      for (const body of [{ secret: 'x' }, { status: 'paused' }, { id: 'wh_x' }, { url: null }]) {
+      for (const body of [{ secret: 'x' }, { status: 'failing' }, { id: 'wh_x' }, { url: null }]) {
         expect((await client.patch(`/v1/webhooks/${id}`, body)).status).toBe(400);
       }
     });

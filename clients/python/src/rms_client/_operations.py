@@ -82,6 +82,12 @@ class WebhooksOperations:
         """
         return List(self._transport, "/v1/webhooks", query, options)
 
+    def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
+
     @overload
     def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Webhook], Result[None]]: ...
 
@@ -135,12 +141,6 @@ class WebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
-
-    def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
-        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
-        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
-        """
-        return self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
 
     def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the
@@ -724,6 +724,12 @@ class AsyncWebhooksOperations:
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
 
+    async def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
+        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
+        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
+        """
+        return await self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
+
     @overload
     async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Webhook], Result[None]]: ...
 
@@ -777,12 +783,6 @@ class AsyncWebhooksOperations:
         with scope `admin`, or the permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/webhooks/{id}/test", id), options, body=body, is_keyed=True)
-
-    async def filter_test(self, body: types.TestWebhookFilter, **options: Unpack[CreateOptions]) -> Result[types.WebhookFilterTest]:
-        """Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes
-        nothing. Requires a key with scope `admin`, or the permission `webhooks:write`.
-        """
-        return await self._transport.send("POST", "/v1/webhooks/filter_test", options, body=body, is_keyed=True)
 
     async def set_client_certificate(self, id: str, body: types.SetWebhookClientCertificate, **options: Unpack[ChangeOptions]) -> Result[types.Webhook]:
         """Set the client certificate. The certificate of this service in TLS connections to the

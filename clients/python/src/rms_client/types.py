@@ -222,6 +222,16 @@ class ResourceStatusChangedEvent(TypedDict):
 
 
 @final
+class TestWebhookFilter(TypedDict):
+    filter: Union[WebhookFilter, None]
+    """Null: no filter, which every event matches."""
+    event_id: NotRequired[str]
+    """An event of the feed. Either this or `event`."""
+    event: NotRequired[dict[str, Any]]
+    """An event as webhooks receive it, or a part of one."""
+
+
+@final
 class UpdateWebhook(TypedDict):
     url: NotRequired[str]
     """Publicly reachable HTTPS URL without user information. The port must be 443, 80 or at least
@@ -264,15 +274,6 @@ class RotateWebhookSecret(TypedDict):
 class TestWebhook(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
-
-
-@final
-class TestWebhookFilter(TypedDict):
-    filter: WebhookFilter
-    event_id: NotRequired[str]
-    """An event of the feed. Either this or `event`."""
-    event: NotRequired[dict[str, Any]]
-    """An event as webhooks receive it, or a part of one."""
 
 
 @final
@@ -626,6 +627,22 @@ class Webhook(TypedDict):
 
 
 @final
+class WebhookFilterTest(TypedDict):
+    matches: bool
+    """Whether a webhook with this filter would get a delivery."""
+    conditions: Sequence[WebhookFilterCondition]
+    """All conditions, in the order of the filter."""
+
+
+@final
+class WebhookFilterCondition(TypedDict):
+    condition: WebhookFilterElement
+    holds: bool
+    value: Union[str, None]
+    """Value of the field in the event. Null: absent, or not a string."""
+
+
+@final
 class RotatedWebhookSecret(TypedDict):
     id: str
     secret: NotRequired[str]
@@ -680,22 +697,6 @@ class AttemptTiming(TypedDict):
     tls_ms: float
     first_byte_ms: float
     """From the end of the connection to the first byte of the response."""
-
-
-@final
-class WebhookFilterTest(TypedDict):
-    matches: bool
-    """Whether a webhook with this filter would get a delivery."""
-    conditions: Sequence[WebhookFilterCondition]
-    """All conditions, in the order of the filter."""
-
-
-@final
-class WebhookFilterCondition(TypedDict):
-    condition: WebhookFilterElement
-    holds: bool
-    value: Union[str, None]
-    """Value of the field in the event. Null: absent, or not a string."""
 
 
 @final

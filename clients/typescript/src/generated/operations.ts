@@ -165,6 +165,14 @@ export class WebhooksOperations {
     return new List(this.#transport, '/v1/webhooks', query, options);
   }
 
+  /**
+   * Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes nothing. Requires a key with
+   * scope `admin`, or the permission `webhooks:write`.
+   */
+  filterTest(body: TestWebhookFilter, options?: CreateOptions): Promise<Result<WebhookFilterTest>> {
+    return this.#transport.send('POST', '/v1/webhooks/filter_test', { options, body, isKeyed: true });
+  }
+
   /** Get a webhook. Requires a key with scope `admin`, or the permission `webhooks:read`. */
   get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Webhook> | NotModified>;
   get(id: string, options?: ReadOptions): Promise<Result<Webhook>>;
@@ -222,14 +230,6 @@ export class WebhooksOperations {
    */
   test(id: string, body?: TestWebhook, options?: CreateOptions): Promise<Result<TestAttempt>> {
     return this.#transport.send('POST', pathOf`/v1/webhooks/${id}/test`, { options, body, isKeyed: true });
-  }
-
-  /**
-   * Test a filter. Evaluates a filter, and each of its conditions, for an event. Changes nothing. Requires a key with
-   * scope `admin`, or the permission `webhooks:write`.
-   */
-  filterTest(body: TestWebhookFilter, options?: CreateOptions): Promise<Result<WebhookFilterTest>> {
-    return this.#transport.send('POST', '/v1/webhooks/filter_test', { options, body, isKeyed: true });
   }
 
   /**

@@ -171,6 +171,15 @@ export interface ResourceStatusChangedEvent {
   };
 }
 
+export interface TestWebhookFilter {
+  /** Null: no filter, which every event matches. */
+  filter: WebhookFilter | null;
+  /** An event of the feed. Either this or `event`. */
+  event_id?: string | undefined;
+  /** An event as webhooks receive it, or a part of one. */
+  event?: { [key: string]: unknown } | undefined;
+}
+
 export interface UpdateWebhook {
   /**
    * Publicly reachable HTTPS URL without user information. The port must be 443, 80 or at least 1024, and not that of
@@ -214,14 +223,6 @@ export interface RotateWebhookSecret {
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
-}
-
-export interface TestWebhookFilter {
-  filter: WebhookFilter;
-  /** An event of the feed. Either this or `event`. */
-  event_id?: string | undefined;
-  /** An event as webhooks receive it, or a part of one. */
-  event?: { [key: string]: unknown } | undefined;
 }
 
 export interface SetWebhookClientCertificate {
@@ -526,6 +527,20 @@ export interface Webhook {
   updated_at: string;
 }
 
+export interface WebhookFilterTest {
+  /** Whether a webhook with this filter would get a delivery. */
+  matches: boolean;
+  /** All conditions, in the order of the filter. */
+  conditions: readonly WebhookFilterCondition[];
+}
+
+export interface WebhookFilterCondition {
+  condition: WebhookFilterElement;
+  holds: boolean;
+  /** Value of the field in the event. Null: absent, or not a string. */
+  value: string | null;
+}
+
 export interface RotatedWebhookSecret {
   id: string;
   /** Secret key of the signatures. Shown only once, to the API key that sent the request. */
@@ -571,20 +586,6 @@ export interface AttemptTiming {
   tls_ms: number;
   /** From the end of the connection to the first byte of the response. */
   first_byte_ms: number;
-}
-
-export interface WebhookFilterTest {
-  /** Whether a webhook with this filter would get a delivery. */
-  matches: boolean;
-  /** All conditions, in the order of the filter. */
-  conditions: readonly WebhookFilterCondition[];
-}
-
-export interface WebhookFilterCondition {
-  condition: WebhookFilterElement;
-  holds: boolean;
-  /** Value of the field in the event. Null: absent, or not a string. */
-  value: string | null;
 }
 
 export interface EventList {

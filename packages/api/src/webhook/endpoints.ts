@@ -347,6 +347,7 @@ const testFilter = defineEndpoint({
   permission: 'webhooks:write',
   idempotent: true,
   body: filterTestBody,
+  bodyNamesObject: true,
   success: { status: 200, description: 'The result of the filter and of each condition.', schema: oneFilterTest },
   async handle({ context, body, tenant, backend, signal }) {
     const { workspaceId, environment } = tenant;
@@ -354,7 +355,7 @@ const testFilter = defineEndpoint({
       {
         workspaceId,
         environment,
-        filter: JSON.stringify(body.filter),
+        filter: body.filter === null ? '' : JSON.stringify(body.filter),
         eventId: body.event_id ?? '',
         ...(body.event === undefined ? {} : { event: Buffer.from(JSON.stringify(body.event)) }),
       },
@@ -445,8 +446,10 @@ function oneWebhookOf(webhook: Webhook | undefined, health?: WebhookHealth, secr
   return { json, stableJson, version: webhook?.version ?? 0n };
 }
 
+/** The literal path stands before the paths with `{id}`, which match it too. */
 export const webhookEndpoints = [
   createWebhook,
+  testFilter,
   getWebhook,
   listWebhooks,
   updateWebhook,
@@ -455,7 +458,6 @@ export const webhookEndpoints = [
   resumeWebhook,
   rotateSecret,
   testWebhook,
-  testFilter,
   setClientCertificate,
   removeClientCertificate,
 ];

@@ -355,7 +355,7 @@ export const oneWebhook = z.strictObject({ data: webhook });
 
 export const filterTestBody = z
   .strictObject({
-    filter,
+    filter: filter.nullable().describe('Null: no filter, which every event matches.'),
     event_id: z.string().min(1).max(100).optional().describe('An event of the feed. Either this or `event`.'),
     event: z.record(z.string(), z.unknown()).optional().describe('An event as webhooks receive it, or a part of one.'),
   })

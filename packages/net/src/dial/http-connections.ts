@@ -12,7 +12,7 @@ export interface HttpConnectionsOptions {
 
 /**
  * Returns a function for the `createConnection` of a request or an agent of node:http or node:https. It opens
- * connections as {@link connect} does.
+ * connections as {@link connect} does. A request without an agent also needs `defaultPort`, because node:https takes 80.
  */
 export function createHttpConnections({ isTls, timeoutMs, proxyFor }: HttpConnectionsOptions) {
   return (options: object, created: (error: Error | null, socket: Duplex) => void): undefined => {

@@ -19,8 +19,9 @@ import {
 import { channelChanges, channelEntry } from '../channel/channel-audit.ts';
 import { channelTypeNames, toChannelMessage } from '../channel/channel-message.ts';
 import { countChannels, findChannel, writeChannel } from '../channel/channel-queries.ts';
+import { refuse } from '../refuse.ts';
 import { channelContext } from '../sealed/contexts.ts';
-import { type ChannelParts, found, type HandlerParts, refuse } from './handler.ts';
+import { type ChannelParts, found, type HandlerParts } from './handler.ts';
 
 export function createChannel(parts: ChannelParts): Handlers<typeof AlertsService>['createChannel'] {
   const { idempotency } = parts;

@@ -4,7 +4,8 @@ import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import { refuse } from '../refuse.ts';
+import type { HandlerParts } from './handler.ts';
 
 const fields: AuditedFields<{ readonly confirmed: boolean }> = { confirmed: 'shown' };
 

@@ -4,7 +4,8 @@ import type { Handlers } from '@rms/rpc';
 import { readConfirmationToken } from '../recipient/confirmation-token.ts';
 import { readConfirmed } from '../recipient/recipient-queries.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import { refuse } from '../refuse.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function describeRecipient(
   { pool, time }: HandlerParts,

@@ -3,9 +3,10 @@ import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { refuse } from '../refuse.ts';
 import { kindNames } from '../rule/rule-message.ts';
 import { readUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function describeUnsubscribe(
   { pool }: HandlerParts,

@@ -1,10 +1,11 @@
 import { toTenant } from '@rms/base/tenant';
 import { DeliveryGrouping, type UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
+import { refuse } from '../refuse.ts';
 import { errorClassOf, type Point, rangeOf, seriesOf, statusClassOf, toMessage } from '../usage/series.ts';
 import { readDeliveries } from '../usage/series-queries.ts';
 import { deliveryGroupNames } from '../usage/usage.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 type Grouping = 'webhook_id' | 'event_type' | 'status_class' | 'error_class';
 

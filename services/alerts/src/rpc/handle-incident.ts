@@ -13,7 +13,8 @@ import { incidentEntry } from '../incident/incident-audit.ts';
 import { toIncidentMessage } from '../incident/incident-message.ts';
 import { findIncident, type StoredIncident } from '../incident/incident-queries.ts';
 import { type Pages, reportOf } from '../notify/pages.ts';
-import { found, type HandlerParts, refuse } from './handler.ts';
+import { refuse } from '../refuse.ts';
+import { found, type HandlerParts } from './handler.ts';
 
 type Parts = Pick<HandlerParts, 'time' | 'idempotency'>;
 

@@ -7,10 +7,10 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
 
-/** Dependencies of the handlers. */
-/** Page size of every list. */
+/** Maximum page size of every list. */
 export const maxPageSize = 100;
 
+/** Dependencies of the handlers. */
 export interface HandlerParts {
   readonly pool: Pool;
   /** The queue of the evaluator. */
@@ -38,9 +38,4 @@ export interface ChannelParts extends HandlerParts {
 export function found<T>(thing: T | undefined, noun: 'incident' | 'alert channel', id: string): T {
   if (thing === undefined) throw new RmsError('not_found', { message: `There is no ${noun} "${id}".` });
   return thing;
-}
-
-/** Throws `invalid_request` about one field. */
-export function refuse(field: string, message: string): never {
-  throw new RmsError('invalid_request', { details: [{ field, message }] });
 }

@@ -6,7 +6,8 @@ import type { Channel } from '../channel/channel.ts';
 import { toChannelMessage } from '../channel/channel-message.ts';
 import { type ChannelRow, countChannels, toChannel } from '../channel/channel-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
-import { type HandlerParts, maxPageSize, refuse } from './handler.ts';
+import { refuse } from '../refuse.ts';
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
 /** Returns a page of channels, oldest first. */
 export function listChannels(

@@ -6,8 +6,9 @@ import type { Handlers } from '@rms/rpc';
 import type { Incident } from '../incident/incident.ts';
 import { incidentStates, toIncidentMessage } from '../incident/incident-message.ts';
 import { type IncidentRow, type StoredIncident, toIncident } from '../incident/incident-queries.ts';
+import { refuse } from '../refuse.ts';
 import { fromKindMessage } from '../rule/rule-message.ts';
-import { type HandlerParts, maxPageSize, refuse } from './handler.ts';
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
 /** Returns a page of incidents, newest first. */
 export function listIncidents({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof AlertsService>['listIncidents'] {

@@ -2,10 +2,11 @@ import { toTenant } from '@rms/base/tenant';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Recipients } from '../recipient/recipients.ts';
+import { refuse } from '../refuse.ts';
 import { alertKinds, withDefaults } from '../rule/rule.ts';
 import { toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, maxPageSize, refuse } from './handler.ts';
+import { type HandlerParts, maxPageSize } from './handler.ts';
 
 /** Returns a page of the rules, in the order of the kinds. The page token is the kind with which the page begins. */
 export function listRules(

@@ -2,9 +2,10 @@ import type { SecretBox } from '@rms/base/secrets';
 import { appendAudit, reencryptionStarted } from '@rms/postgres/audit';
 import type { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { refuse } from '../refuse.ts';
 import { reencryptBatch } from '../sealed/reencrypt.ts';
 import { countByKey, type SealedRef, type SealedStore, sealedStores } from '../sealed/sealed-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 /**
  * Re-encrypts one batch of stored secrets with the current key. The page token is the store and the last processed row:

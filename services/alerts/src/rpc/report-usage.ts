@@ -13,6 +13,7 @@ import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { latencyBoundsMs } from '@rms/reporting/usage';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
 import { evaluateSoon } from '../evaluate/evaluation-queries.ts';
+import { refuse } from '../refuse.ts';
 import {
   addDeliveries,
   addRequests,
@@ -35,7 +36,7 @@ import {
   addRuns,
   takeReport,
 } from '../usage/usage-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 const batchLimit = 10_000;
 const maxIdLength = 64;

@@ -4,9 +4,10 @@ import { inTransaction } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readResubscribeToken } from '../notify/unsubscribe-token.ts';
+import { refuse } from '../refuse.ts';
 import { unsubscribedEntry } from '../rule/rule-audit.ts';
 import { removeUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 /**
  * Undoes an unsubscription. The token is in the link's fragment, which browsers never send, so logs of servers and

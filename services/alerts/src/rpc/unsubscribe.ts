@@ -5,9 +5,10 @@ import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { readUnsubscribeToken } from '../notify/unsubscribe-token.ts';
+import { refuse } from '../refuse.ts';
 import type { AlertKind } from '../rule/rule.ts';
 import { unsubscribedEntry } from '../rule/rule-audit.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 export function unsubscribe({ pool }: HandlerParts, keys: Keys): Handlers<typeof AlertsService>['unsubscribe'] {
   return async ({ token }, context) => {

@@ -9,11 +9,12 @@ import { readChannels } from '../channel/channel-queries.ts';
 import { evaluateSoon } from '../evaluate/evaluation-queries.ts';
 import type { Recipients } from '../recipient/recipients.ts';
 import type { Workspaces } from '../recipient/workspaces.ts';
+import { refuse } from '../refuse.ts';
 import { type AlertKind, checkRule, isEmailAddress, type Rule, ruleOf, withDefaults } from '../rule/rule.ts';
 import { ruleChanges, ruleEntry } from '../rule/rule-audit.ts';
 import { fromKindMessage, toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed, removeUnsubscribed } from '../rule/rule-queries.ts';
-import { type HandlerParts, refuse } from './handler.ts';
+import type { HandlerParts } from './handler.ts';
 
 interface Parts extends Pick<HandlerParts, 'pool' | 'evaluations'> {
   readonly workspaces: Workspaces;

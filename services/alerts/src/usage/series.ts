@@ -2,7 +2,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { MetricsGranularity, type MetricsRange } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { latencyQuantile } from '@rms/reporting/usage';
 import { type EnumNames, enumNames, timestampFromMs } from '@rms/rpc';
-import { refuse } from '../rpc/handler.ts';
+import { refuse } from '../refuse.ts';
 import { addSums, noSums, type Period, type Sums, startOf } from './usage.ts';
 
 /** Maximum number of points of a series. */

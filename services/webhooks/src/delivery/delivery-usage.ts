@@ -4,7 +4,8 @@ import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
 import { type RpcClient, timestampFromMs } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
-import { errorClassOf } from '../health/error-class.ts';
+import { errorClassOf } from '../engine/attempt/error-class.ts';
+import type { MadeCounter } from '../event/new-deliveries.ts';
 import type { DeliveryCounter } from './ended-deliveries.ts';
 
 const countNames = [
@@ -36,18 +37,8 @@ interface GroupTally extends DeliveryTally {
   readonly name: string;
 }
 
-/** A number of events that fan-out has matched with a webhook. */
-export interface MadeCount extends Tenant {
-  readonly webhookId: string;
-  readonly eventType: string;
-  /** `skipped`: the webhook is disabled. `filtered`: its filter does not match, so there is no delivery. */
-  readonly kind: 'created' | 'skipped' | 'filtered';
-  readonly deliveries: number;
-}
-
 /** Counts attempts and deliveries, and reports them to the alerts service. */
-export interface DeliveryUsage extends DeliveryCounter {
-  countMade(made: readonly MadeCount[]): void;
+export interface DeliveryUsage extends DeliveryCounter, MadeCounter {
   start(): void;
   /** Reports the remaining counts. */
   stop(): Promise<void>;

@@ -2,10 +2,10 @@ import { idTime } from '@rms/base/ids';
 import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
-import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import { fanOutDeferred, readDeferredTenants } from './deferred-queries.ts';
+import type { MadeCounter } from './new-deliveries.ts';
 import { createTenantWorker } from './tenant-worker.ts';
 
 export interface DeferredFanOutParts {
@@ -15,7 +15,7 @@ export interface DeferredFanOutParts {
   readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
-  readonly usage: Pick<DeliveryUsage, 'countMade'>;
+  readonly usage: MadeCounter;
   readonly log: Logger;
 }
 

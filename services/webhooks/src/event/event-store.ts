@@ -2,7 +2,6 @@ import { outsideSpans } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
 import { type DatabaseTime, isRefusal, type Pool, type Queue, translatePgError } from '@rms/postgres/db';
-import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
@@ -10,7 +9,7 @@ import { createCooldowns } from './cooldowns.ts';
 import { filterParked } from './dead-letter-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
-import { deliveriesPerStatement } from './new-deliveries.ts';
+import { deliveriesPerStatement, type MadeCounter } from './new-deliveries.ts';
 import type { HandledRange } from './position-queries.ts';
 
 export interface EventStoreParts {
@@ -22,7 +21,7 @@ export interface EventStoreParts {
   readonly deferred: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly metrics: Pick<WebhooksMetrics, 'fannedOut' | 'filtered'>;
-  readonly usage: Pick<DeliveryUsage, 'countMade'>;
+  readonly usage: MadeCounter;
   /** Clock of the pauses, in milliseconds. */
   readonly now?: () => number;
 }

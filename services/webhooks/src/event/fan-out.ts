@@ -5,7 +5,6 @@ import { type BatchRange, type ConsumedRecord, type EventBus, RewoundError, type
 import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
-import type { DeliveryUsage } from '../delivery/delivery-usage.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
 import type { Arrival } from './arrival.ts';
@@ -14,6 +13,7 @@ import { createDeadLetters } from './dead-letters.ts';
 import { type DeadLetter, decode, isDead } from './decode.ts';
 import { createEventStore, type Stored } from './event-store.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
+import type { MadeCounter } from './new-deliveries.ts';
 import { logPartitions } from './partitions.ts';
 import type { HandledRange } from './position-queries.ts';
 import { createPositionStore } from './position-store.ts';
@@ -32,7 +32,7 @@ export interface FanOutParts {
   readonly parked: Pick<Queue, 'wake'>;
   readonly time: DatabaseTime;
   readonly metrics: WebhooksMetrics;
-  readonly usage: Pick<DeliveryUsage, 'countMade'>;
+  readonly usage: MadeCounter;
   readonly log: Logger;
 }
 

@@ -1,5 +1,5 @@
+import type { Tenant } from '@rms/base/tenant';
 import { type Statement, statementWith } from '@rms/postgres/db';
-import type { MadeCount } from '../delivery/delivery-usage.ts';
 import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
@@ -29,6 +29,20 @@ export interface Undelivered {
   readonly requestIds: readonly (string | null)[];
   /** The last webhooks with a delivery of the event; empty without any. */
   readonly afterWebhooks: readonly string[];
+}
+
+/** A number of events that fan-out has matched with a webhook. */
+export interface MadeCount extends Tenant {
+  readonly webhookId: string;
+  readonly eventType: string;
+  /** `skipped`: the webhook is disabled. `filtered`: its filter does not match, so there is no delivery. */
+  readonly kind: 'created' | 'skipped' | 'filtered';
+  readonly deliveries: number;
+}
+
+/** Counts what fan-out makes of events. */
+export interface MadeCounter {
+  countMade(made: readonly MadeCount[]): void;
 }
 
 /** The result of {@link creatingDeliveries}. */

@@ -3,8 +3,8 @@ import type { Pool } from '@rms/postgres/db';
 import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporting/usage';
 import type { Logger } from '@rms/runtime/logging';
 import type { DeliveryCounter } from '../delivery/ended-deliveries.ts';
+import { errorClasses, errorClassOf } from '../engine/attempt/error-class.ts';
 import { type AttemptCounts, addAttemptCounts, addCounts, noCounts } from './count-queries.ts';
-import { errorClasses, errorClassOf } from './error-class.ts';
 
 interface AttemptsTally extends Tally, Tenant, AttemptCounts {
   readonly webhookId: string;

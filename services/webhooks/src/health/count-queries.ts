@@ -1,7 +1,7 @@
 import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import { noLatencies } from '@rms/reporting/usage';
-import { errorClasses } from './error-class.ts';
+import { errorClasses } from '../engine/attempt/error-class.ts';
 import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
 
 /** Names of the columns with one count. */

@@ -5,7 +5,7 @@ import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_servic
 import { latencyQuantile } from '@rms/reporting/usage';
 import { type Handlers, timestampFromMs } from '@rms/rpc';
 import { toDelayReasonMessage } from '../delivery/delivery-message.ts';
-import { errorClasses } from '../health/error-class.ts';
+import { errorClasses } from '../engine/attempt/error-class.ts';
 import { type CountedWindow, readHealth, type WebhookHealth } from '../health/health-queries.ts';
 import type { HandlerParts } from './parts.ts';
 

@@ -8,20 +8,20 @@ import { readFeedEvent } from '../event/feed-queries.ts';
 import { filterQuery, parseFilter, valueIn } from '../webhook/filter.ts';
 import { found, type HandlerParts } from './parts.ts';
 
-/** Evaluates a filter and each of its conditions for an event, exactly as fan-out does. */
+/** Evaluates a filter and each of its conditions for an event, exactly as fan-out does. Without a filter, all match. */
 export function testFilter({ pool }: HandlerParts): Handlers<typeof WebhooksService>['testFilter'] {
   return async (request) => {
     const { filter, violations } = parseFilter(request.filter);
     const isGiven = request.event.length > 0;
     const details = [
       ...violations,
-      ...(filter ? [] : [{ field: 'filter', message: 'is required' }]),
       ...(isGiven === (request.eventId !== '')
         ? [{ field: 'event', message: 'must be given, or event_id instead' }]
         : []),
     ];
-    if (details.length > 0 || !filter) throw new RmsError('invalid_request', { details });
+    if (details.length > 0) throw new RmsError('invalid_request', { details });
     const body = isGiven ? Buffer.from(request.event) : await bodyOf(pool, request);
+    if (!filter) return { matches: true, conditions: [] };
     const conditions = conditionsOf(filter);
     const [matches = false, ...holds] = await evaluate(pool, body, [filter, ...conditions].map(filterQuery));
     const event: unknown = JSON.parse(body.toString('utf8'));

@@ -3,38 +3,44 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { checkVersion, RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
-import { inTransaction } from '@rms/postgres/db';
+import { appendAudit } from '@rms/postgres/audit';
+import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import type {
-  ClientCertificate,
-  UpdateWebhookRequest,
-  WebhooksService,
+import {
+  type ClientCertificate,
+  PauseWebhookResponseSchema,
+  ResumeWebhookResponseSchema,
+  type UpdateWebhookRequest,
+  type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { resetEndpoint } from '../engine/lease/schedule-queries.ts';
+import { pauseEndpoint, resetEndpoint } from '../engine/lease/schedule-queries.ts';
+import { tryFailPending } from '../engine/record/end-queries.ts';
+import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
 import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
-import { storeChange } from '../webhook/store-change.ts';
 import {
   changeTime,
   checkDescription,
   checkEvents,
   checkTimeout,
+  type WebhookStatus as StatusName,
   versionOf,
   type Webhook,
   withStatus,
 } from '../webhook/webhook.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import {
   fromRateLimitMessage,
   fromRetryPolicyMessage,
   toWebhookMessage,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
-import { lockWebhook } from '../webhook/webhook-queries.ts';
-import { found, type HandlerParts } from './parts.ts';
+import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';
+import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 /** Updates a webhook. If it becomes disabled, its pending deliveries end as failed; they can be redelivered. */
 export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['updateWebhook'] {
@@ -50,6 +56,33 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
     parts.queues.notices.wake();
     parts.engine.wake();
     return { webhook: toWebhookMessage(updated) };
+  };
+}
+
+/**
+ * Pauses a webhook: it keeps its queue and gets deliveries, and none is attempted. Throws `conflict` if it is disabled.
+ */
+export function pauseWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['pauseWebhook'] {
+  return async (request, context) => {
+    const once = idempotentRequest('pause webhook', request);
+    const { response, replayed } = await parts.idempotency.once(once, PauseWebhookResponseSchema, async (tx) => {
+      const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
+      return { webhook: toWebhookMessage(await storeChange(tx, context, webhook, enabled(webhook, 'paused'))) };
+    });
+    return { ...response, replayed };
+  };
+}
+
+/** Resumes a paused webhook: its due deliveries are attempted immediately. Throws `conflict` if it is disabled. */
+export function resumeWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['resumeWebhook'] {
+  return async (request, context) => {
+    const once = idempotentRequest('resume webhook', request);
+    const { response, replayed } = await parts.idempotency.once(once, ResumeWebhookResponseSchema, async (tx) => {
+      const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
+      return { webhook: toWebhookMessage(await storeChange(tx, context, webhook, enabled(webhook, 'active'))) };
+    });
+    parts.engine.wake();
+    return { ...response, replayed };
   };
 }
 
@@ -121,4 +154,36 @@ function clientCertificateOf({ box }: HandlerParts, webhook: Webhook, given: Cli
     clientCertificate: certificate,
     clientKeySealed: box.seal(privateKey, clientKeyContext({ ...webhook, webhookId: webhook.id })),
   };
+}
+
+/** Returns the webhook with another status, or unchanged if it has that status. */
+function enabled(webhook: Webhook, status: Exclude<StatusName, 'disabled'>): Webhook {
+  if (webhook.status === 'disabled') {
+    throw new RmsError('conflict', { message: 'The webhook is disabled. Enable it first.' });
+  }
+  if (webhook.status === status) return webhook;
+  const updatedAt = changeTime(webhook);
+  return { ...webhook, ...withStatus(webhook, status, updatedAt), updatedAt };
+}
+
+/**
+ * Writes a changed webhook, with its audit entry, and what follows from its new status: the queue of a disabled webhook
+ * ends, a paused one is not due, and a resumed one is due. Returns `changed`. The transaction must hold the row lock.
+ */
+async function storeChange(
+  tx: Queryable,
+  context: Parameters<typeof appendAudit>[1],
+  webhook: Webhook,
+  changed: Webhook,
+): Promise<Webhook> {
+  await writeWebhook(tx, changed);
+  const changes = webhookChanges(webhook, changed);
+  await appendAudit(tx, context, [webhookEntry(changed, { action: 'webhook.updated', changes })]);
+  if (changed.status !== webhook.status) {
+    if (changed.status === 'disabled') await tryFailPending(tx, changed);
+    if (webhook.status === 'disabled') await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
+    if (webhook.status === 'paused' && changed.status === 'active') await resetEndpoint(tx, changed.id);
+  }
+  if (changed.status === 'paused') await pauseEndpoint(tx, changed.id);
+  return changed;
 }

@@ -27,8 +27,9 @@ describe('dead endpoints with a large backlog, in one instance', () => {
     );
   };
   /** Inserts `each` retries of an event per webhook, which have been due for an hour. */
-  const makeDue = (eventId: string, webhookIds: string[], each: number) =>
-    query(
+  /** Stores due retries, and the limit that an endpoint has after a failed attempt. */
+  const makeDue = async (eventId: string, webhookIds: string[], each: number) => {
+    await query(
       `insert into webhooks.deliveries (workspace_id, environment, id, event_id, webhook_id, event_type, resource_id,
                                         sequence, request_id, tries, due_at)
        select e.workspace_id, e.environment, 'dlv_' || substr(e.id, 5, 10) || substr(md5(w.id || n), 1, 16), e.id, w.id,
@@ -37,6 +38,8 @@ describe('dead endpoints with a large backlog, in one instance', () => {
         where e.id = $1`,
       [eventId, webhookIds, each],
     );
+    await query('update webhooks.endpoints set concurrency = 1 where webhook_id = any($1)', [webhookIds]);
+  };
 
   test('do not delay healthy endpoints of any workspace, and the instance stays within its limits', async () => {
     const tenants = Array.from({ length: 4 }, () => newTenant());
