@@ -39,7 +39,7 @@ describeWith('chromium', 'The forms of a webhook', () => {
     await page.getByLabel('Create disabled').check();
     await page.getByRole('button', { name: 'Create webhook' }).click();
     // The service refuses the second condition, and the form keeps everything.
-    await page.getByText(/must be name, status, input_type/).waitFor();
+    await page.getByText(/^must be name, status, input_type/).waitFor();
     await page.getByLabel('Condition 2: field').fill('name');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await page.getByRole('button', { name: 'I have saved it' }).click();
