@@ -1,3 +1,5 @@
+/** Import rules. `npm run check` applies them to sources and tests; build output is excluded. */
+
 const { Visitor } = require('@swc/core/Visitor.js');
 
 // The visitor of swc does not know `using` declarations, whose parts are those of a `const`.
@@ -7,8 +9,6 @@ Visitor.prototype.visitStatement = function visit(statement) {
     ? this.visitVariableDeclaration({ ...statement, declarations: statement.decls })
     : visitStatement.call(this, statement);
 };
-
-/** Import rules. `npm run check` applies them to sources and tests; build output is excluded. */
 
 /** Packages from the lowest to the highest. A package imports only packages before it. */
 const packages = [

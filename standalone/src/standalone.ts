@@ -37,9 +37,9 @@ export interface StandaloneContext {
 }
 
 /**
- * Runs all services in one process. They call each other without connections; the rms command calls them by gRPC
- * over loopback. Embedded PostgreSQL, the in-process bus
- * and the in-memory rate limiter replace PostgreSQL, Kafka and Redis unless the settings name real ones.
+ * Runs all services in one process. They call each other without connections; the rms command calls them by gRPC over
+ * loopback. Embedded PostgreSQL, the in-process bus and the in-memory rate limiter replace PostgreSQL, Kafka and Redis
+ * unless the settings name real ones.
  *
  * Services stop in reverse start order: dashboard, gateway, resources, webhooks, alerts, auth, PostgreSQL, lock.
  */

@@ -34,7 +34,7 @@ describeWith('chromium', 'The forms of a webhook', () => {
     await page.getByLabel('Header 1: value').fill('production');
     await page.getByRole('button', { name: 'Add header' }).click();
     await page.getByLabel('Header 2: name').fill('Authorization');
-    await page.getByLabel('Header 2: value').fill('Bearer hidden');
+    await page.getByLabel('Header 2: value').fill('Bearer of-the-receiver');
     await page.getByLabel('Header 2 is secret').check();
     await page.getByLabel('Create disabled').check();
     await page.getByRole('button', { name: 'Create webhook' }).click();
@@ -63,7 +63,7 @@ describeWith('chromium', 'The forms of a webhook', () => {
     };
     expect((await api(key, `/v1/webhooks/${id}`)).data).toMatchObject(settings);
     await page.getByText('Authorization (secret)').waitFor();
-    expect(await page.content()).not.toContain('hidden');
+    expect(await page.content()).not.toContain('of-the-receiver');
 
     await page.getByRole('button', { name: 'Enable', exact: true }).click();
     await page.getByText('The webhook is active.').waitFor();
@@ -84,7 +84,7 @@ describeWith('chromium', 'The forms of a webhook', () => {
     await page.getByRole('button', { name: 'Send test event' }).click();
     await dialog.getByRole('button', { name: 'Send test event' }).click();
     await page.getByRole('region', { name: 'Test event' }).getByText('HTTP 200').waitFor();
-    expect(receiver.requests.at(-1)?.headers.authorization).toBe('Bearer hidden');
+    expect(receiver.requests.at(-1)?.headers.authorization).toBe('Bearer of-the-receiver');
 
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('This webhook is paused').waitFor();

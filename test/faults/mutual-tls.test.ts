@@ -156,7 +156,7 @@ describeWith(['redis', 'kafka'], 'Services with mutual TLS', () => {
       () => keys.revokeKey({ id: 'key_x' }),
       () => signIn.verifyPassword({ email: 'x', password: 'x' }),
       () => hooks.listWebhooks({ pageSize: 1 }),
-      () => rules.getEmailStatus({ workspaceId: 'ws_x' }),
+      () => rules.describeUnsubscribe({ token: 'x' }),
       () => usage.reportUsage({ reporterId: 'x' }),
     ]) {
       await expect(call()).rejects.toMatchObject({ message: expect.stringContaining('may not call') });

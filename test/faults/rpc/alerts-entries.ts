@@ -57,7 +57,8 @@ export const alertsEntries: Entries<'alerts' | 'alertsSecrets' | 'usage'> = {
       return [[{ reporterId: `stranger ${as.environment}`, sequence: 1n, requests }, {}]];
     }),
     getUsage: inOne(() => [[{}, { month: { used: 0n } }]]),
-    getRequestMetrics: inOne(() => [[{ range }, { total: { count: 0n } }]]),
+    // The caller has reported a request itself, without an error.
+    getRequestMetrics: inOne(() => [[{ range }, { total: { serverErrors: 0n } }]]),
     getDeliveryMetrics: inOne(({ webhookId }) => [
       [{ range }, { total: { attempts: 0n } }],
       [{ range, webhookId, grouping: DeliveryGrouping.WEBHOOK_ID }, { total: { attempts: 0n } }],

@@ -78,6 +78,9 @@ export async function makeOwned(rpc: Rpc, workspaceId: string, receiver: Receive
   });
   const channelId = channel?.id ?? '';
 
+  const failed = { ...owner, requests: 1n, serverErrors: 1n, latencies: Array(20).fill(0n) };
+  await rpc.usage.reportUsage({ reporterId: 'owner', sequence: 1n, requests: [failed] });
+
   const { newestPosition } = await rpc.events.listEvents({ ...owner, pageSize: 1 });
   const pageTokens = {
     resources: (await rpc.resources.listResources({ context, pageSize: 1 })).nextPageToken,
