@@ -31,11 +31,17 @@ export function printWrongSettings({ env }: Network, password: string): Promise<
   );
 }
 
-/** Returns a program's output until it exits or is killed after 20 s. */
+/** Returns a program's output until it exits, or reports that it cannot start. */
 function outputOf(main: string, env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main], { env, timeout: 20_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
+    const child = execFile(process.execPath, [main], { env, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
       resolve(stdout + stderr),
     );
+    // With an address that refuses connections, services repeat their attempts.
+    let output = '';
+    child.stdout?.on('data', (text: string) => {
+      output += text;
+      if (/"level":"(warn|error)"/.test(output)) child.kill('SIGKILL');
+    });
   });
 }
