@@ -69,7 +69,7 @@ describe('a database in which the replaced migrations ran', () => {
   };
   const applied = {
     audit: [],
-    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql'],
+    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql', '0007-member-versions.sql'],
     outbox: [],
     resources: ['0002-metadata-pairs.sql', '0003-metadata-pairs-of-existing-resources.sql'],
     webhooks: [
@@ -78,6 +78,7 @@ describe('a database in which the replaced migrations ran', () => {
       '0004-pause.sql',
       '0005-filter.sql',
       '0006-end-counts-by-event-type.sql',
+      '0008-filter-storage.sql',
     ],
     alerts: ['0002-names-of-emails-and-evaluations.sql', '0003-channels-and-idempotency.sql', '0004-metrics.sql'],
   };

@@ -18,8 +18,9 @@ const nothing = { total: 0, ofWorkspaces: new Map(), ofOtherWorkspaces: 0, ofWeb
 const log = { info() {}, warn() {}, error() {} };
 
 /**
- * Measures the fan-out of an event to 1,000 webhooks: without filters, and with 50 conditions each, all of which are
- * evaluated and hold. Both have the same deliveries. Rounds alternate.
+ * Measures the fan-out of an event to 1,000 webhooks: without filters, with 50 conditions that all webhooks share, and
+ * with 50 conditions per webhook. All conditions are evaluated and hold, so the deliveries are the same. Rounds
+ * alternate.
  */
 export async function run({ quick }) {
   const rounds = quick ? 10 : 60;
@@ -31,12 +32,15 @@ export async function run({ quick }) {
     await migrate(pool, [audit, migrations]);
     await logPartitions.makeFor(pool, [Date.now()], Date.now());
     const metadata = Object.fromEntries(Array.from({ length: conditions }, (_, i) => [`key${i}`, `value ${i}`]));
-    const filter = {
-      all: Object.entries(metadata).map(([key, value]) => ({ field: `metadata.${key}`, op: 'eq', value })),
-    };
-    const tenants = { 'no filter': newId('ws'), 'filters of 50 conditions': newId('ws') };
-    await fill(pool, tenants['no filter'], null);
-    await fill(pool, tenants['filters of 50 conditions'], filter);
+    const fields = Object.keys(metadata).map((key) => `metadata.${key}`);
+    const same = { all: fields.map((field, i) => ({ field, op: 'eq', value: `value ${i}` })) };
+    const different = (webhook) => ({
+      all: fields.map((field, i) => ({ field, op: 'ne', value: `other ${webhook} ${i}` })),
+    });
+    const tenants = { 'no filter': newId('ws'), 'the same filter': newId('ws'), 'different filters': newId('ws') };
+    await fill(pool, tenants['no filter'], () => null);
+    await fill(pool, tenants['the same filter'], () => same);
+    await fill(pool, tenants['different filters'], different);
     await pool.query('analyze webhooks.webhooks');
     const times = Object.fromEntries(Object.keys(tenants).map((name) => [name, []]));
     for (let round = -3; round < rounds; round++) {
@@ -59,14 +63,15 @@ export async function run({ quick }) {
       'select count(*)::integer as deliveries from webhooks.deliveries group by workspace_id',
     );
     const expected = (rounds + 3) * webhooks;
-    if (stored.length !== 2 || stored.some(({ deliveries }) => deliveries !== expected)) {
-      throw new Error(`expected ${expected} deliveries with and without filters, found ${JSON.stringify(stored)}`);
+    if (stored.length !== 3 || stored.some(({ deliveries }) => deliveries !== expected)) {
+      throw new Error(`expected ${expected} deliveries per tenant, found ${JSON.stringify(stored)}`);
     }
     const rows = Object.entries(times).map(([name, all]) => ({
       webhooks: `1,000, ${name}`,
       'ms per event': median(all),
     }));
-    const ratio = rows[1]['ms per event'] / rows[0]['ms per event'];
+    const [none, ...filtered] = Object.values(times).map(median);
+    const ratio = Math.max(...filtered) / none;
     return {
       about: 'fan-out of an event to 1,000 webhooks, milliseconds until its deliveries are stored',
       rows,
@@ -81,14 +86,15 @@ export async function run({ quick }) {
   }
 }
 
-function fill(pool, workspaceId, filter) {
-  return pool.query(
+async function fill(pool, workspaceId, filterOf) {
+  const filters = Array.from({ length: webhooks }, (_, i) => filterOf(i));
+  await pool.query(
     `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed, max_retries,
                                     initial_delay_ms, max_delay_ms, created_at, updated_at, filter, filter_query)
      select $1, 'live', 'wh_' || $1 || i, 'https://example.com', '{*}', 'active', '', 5, 1000, 1000, now(), now(),
-            $2::json, case when $3::tsquery is not null then array[$3::tsquery] end
-       from generate_series(1, $4::integer) as i`,
-    [workspaceId, filter && JSON.stringify(filter), filter && filterQuery(filter), webhooks],
+            filter::json, case when query is not null then array[query::tsquery] end
+       from unnest($2::text[], $3::text[]) with ordinality as f (filter, query, i)`,
+    [workspaceId, filters.map((one) => one && JSON.stringify(one)), filters.map((one) => one && filterQuery(one))],
   );
 }
 

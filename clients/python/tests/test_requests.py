@@ -170,8 +170,10 @@ def test_retries_of_a_post_have_its_key(server: Server, local: Rms) -> None:
         lambda rms: rms.resources.get("res_1"),
         lambda rms: rms.resources.delete("res_1"),
         lambda rms: rms.deliveries.cancel("dlv_1"),
+        lambda rms: rms.webhooks.set_client_certificate("wh_1", {"certificate": "x", "private_key": "y"}),
+        lambda rms: rms.resources.update("res_1", {}, if_match='"1.a"'),
     ],
-    ids=["GET", "DELETE", "POST"],
+    ids=["GET", "DELETE", "POST", "PUT", "PATCH with an ETag"],
 )
 def test_repeated_requests(server: Server, local: Rms, call: Callable[[Rms], object]) -> None:
     server.respond_with(Response(408), Response(502), Response(body=None))
@@ -185,7 +187,10 @@ def test_a_patch_is_not_repeated_if_it_may_have_taken_effect(server: Server, loc
         local.resources.update("res_1", {})
     with pytest.raises(ConnectionFailedError):
         local.resources.update("res_1", {})
-    assert len(server.requests) == 2
+    server.respond_with(Response(503))
+    with pytest.raises(ServiceError):
+        local.resources.update("res_1", {}, if_match="*")
+    assert len(server.requests) == 3
 
 
 def test_a_patch_is_repeated_after_429_and_retry_after(server: Server, local: Rms) -> None:

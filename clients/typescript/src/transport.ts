@@ -146,8 +146,9 @@ export class Transport {
     const init: RequestInit = { method, headers, redirect: 'manual' };
     if (body !== undefined) init.body = JSON.stringify(body);
     const url = `${this.#url}${path}${searchOf(query)}`;
-    // A PATCH that is repeated after a change by another client would undo that change.
-    const isRepeatable = method === 'POST' ? isKeyed : method !== 'PATCH';
+    // A PATCH that is repeated after a change by another client would undo that change, unless it has an ETag.
+    const hasVersion = (headers.get('if-match') ?? '*').trim() !== '*';
+    const isRepeatable = method === 'POST' ? isKeyed : method !== 'PATCH' || hasVersion;
     for (let retries = 0; ; retries += 1) {
       signal?.throwIfAborted();
       const outcome = await this.#attempt(url, init, timeout, signal).catch((error: unknown) => {

@@ -243,6 +243,8 @@ describe('retries', () => {
     ['GET', (rms: Rms) => rms.resources.get('res_1')],
     ['DELETE', (rms: Rms) => rms.resources.delete('res_1')],
     ['POST', (rms: Rms) => rms.deliveries.cancel('dlv_1')],
+    ['PUT', (rms: Rms) => rms.webhooks.setClientCertificate('wh_1', { certificate: 'x', private_key: 'y' })],
+    ['PATCH with an ETag', (rms: Rms) => rms.resources.update('res_1', {}, { ifMatch: '"1.a"' })],
   ])('repeat %s after 408, 502 and a closed connection', async (_, call) => {
     let count = 0;
     receiver.respondWith((_request, response) => {
@@ -260,7 +262,9 @@ describe('retries', () => {
     await expect(client().resources.update('res_1', {})).rejects.toBeInstanceOf(ServiceError);
     receiver.respondWith((_, response) => void response.socket?.destroy());
     await expect(client().resources.update('res_1', {})).rejects.toBeInstanceOf(ConnectionError);
-    expect(receiver.requests).toHaveLength(2);
+    const anyVersion = client().resources.update('res_1', {}, { ifMatch: '*' });
+    await expect(anyVersion).rejects.toBeInstanceOf(ConnectionError);
+    expect(receiver.requests).toHaveLength(3);
   });
 
   test('repeat a PATCH after 429, not before Retry-After', async () => {

@@ -13,12 +13,14 @@ import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
 import { resourceEndpoints } from './resource/endpoints.ts';
 import { webhookEndpoints } from './webhook/endpoints.ts';
+import { webhookCertificateEndpoints } from './webhook-certificate/endpoints.ts';
 import { workspaceEndpoints } from './workspace/endpoints.ts';
 
 /** All endpoints of the API, in the OpenAPI document's order. */
 export const endpoints: readonly Endpoint[] = [
   ...resourceEndpoints,
   ...webhookEndpoints,
+  ...webhookCertificateEndpoints,
   ...eventEndpoints,
   ...deliveryEndpoints,
   ...replayEndpoints,

@@ -44,6 +44,7 @@ export {
   webhookUrl,
   webhookUrlShape,
 } from './webhook/schema.ts';
+export { webhookCertificateEndpoints } from './webhook-certificate/endpoints.ts';
 export { limitsDocument } from './workspace/document.ts';
 export { workspaceEndpoints } from './workspace/endpoints.ts';
 export type { Workspace } from './workspace/schema.ts';

@@ -74,6 +74,44 @@ describe('Incidents of a rule that open close together', () => {
     expect(sentTo(owner).at(-1)?.subject).toBe('Recovered: Webhook disabled: 60 webhooks · Acme (live)');
   });
 
+  test('are one email of a storm of 50 endpoints, to which all recoveries reply with its title', async () => {
+    const { tenant, owner } = service.newOwner();
+    const webhookIds = Array.from({ length: 50 }, () => newId('wh'));
+    const report = async (ids: readonly string[], counts: object) => {
+      const time = timestampFromMs(nowMs);
+      await service.report({
+        deliveries: ids.map((webhookId) => ({ ...deliveryCounts({ ...tenant, webhookId, ...counts }), time })),
+      });
+      await waitForEvaluation(service.database, tenant);
+    };
+    const headerOf = (email: { headers: string } | undefined, name: string) =>
+      new RegExp(`^${name}: (<.+>)$`, 'im').exec(email?.headers ?? '')?.[1];
+    for (let i = 0; i < 50; i += 10) {
+      await report(webhookIds.slice(i, i + 10), { attempts: 5, failedAttempts: 5 });
+      nowMs += 20_000;
+    }
+    await elapse(tenant);
+    await waitUntil(() => sentTo(owner).length > 0, { what: 'the digest' });
+    const title = 'Consecutive delivery attempts failed: 50 webhooks · Acme (live)';
+    for (const [ids, prefix] of [
+      [webhookIds.slice(0, 10), 'Partly recovered: '],
+      [webhookIds.slice(10), 'Recovered: '],
+    ] as const) {
+      const before = sentTo(owner).length;
+      await report(ids, { attempts: 1, delivered: 1 });
+      await elapse(tenant);
+      await waitUntil(() => sentTo(owner).length > before, { what: 'the email about recoveries' });
+      expect(sentTo(owner).at(-1)?.subject).toBe(prefix + title);
+    }
+    const [digest, ...replies] = sentTo(owner);
+    expect([digest?.subject, replies.length]).toEqual([title, 2]);
+    const messageId = headerOf(digest, 'Message-ID');
+    expect(messageId).toBeDefined();
+    for (const reply of replies) {
+      expect([headerOf(reply, 'In-Reply-To'), headerOf(reply, 'References')]).toEqual([messageId, messageId]);
+    }
+  });
+
   test('are reported to each recipient of the rule who has not unsubscribed from it', async () => {
     const { tenant, owner } = service.newOwner();
     const kind = AlertKind.WEBHOOK_DISABLED;

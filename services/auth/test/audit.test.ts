@@ -115,7 +115,7 @@ describe('The audit log', () => {
     await other.stop();
   });
 
-  test('a page reads a bounded number of entries; a short or empty page has a next page, and no entry is lost', async () => {
+  test('a page is filled by several bounded reads, and no entry is lost', async () => {
     const workspaceId = await auth.newWorkspace();
     await auth.database.pool.query(
       `insert into audit.entries (workspace_id, environment, id, actor, address, request_id, action, target_id, details)
@@ -137,8 +137,8 @@ describe('The audit log', () => {
       return { targets, sizes };
     };
     const created = await readAll({ action: 'key.created' });
-    expect(created).toEqual({ targets: ['key_15000', 'key_5', 'key_1'], sizes: [1, 0, 2] });
-    expect(await readAll({ action: 'webhook.' })).toEqual({ targets: [], sizes: [0, 0, 0] });
+    expect(created).toEqual({ targets: ['key_15000', 'key_5', 'key_1'], sizes: [3] });
+    expect(await readAll({ action: 'webhook.' })).toEqual({ targets: [], sizes: [0] });
     expect((await readAll({ targetId: 'key_7' })).targets).toEqual(['key_7']);
     expect((await readAll({})).targets).toHaveLength(20_006);
   });

@@ -93,7 +93,7 @@ describe('ListResources', () => {
     }
   });
 
-  test('a page by metadata reads 2,000 resources with the first pair at most, and the next one continues there', async () => {
+  test('a page by metadata is filled by reads of 2,000 resources with the first pair', async () => {
     const context = newCaller();
     await createOne(rms.client, context, 'oldest', { metadataJson: '{"a":"1","b":"1"}' });
     for (let made = 0; made < 4_000; made += 1_000) {
@@ -101,13 +101,12 @@ describe('ListResources', () => {
         requests: Array.from({ length: 1_000 }, () => ({ context, name: 'r', metadataJson: '{"a":"1"}' })),
       });
     }
-    // Backwards, the pages end elsewhere, so only the way forward is compared.
     const metadataJson = '{"a":"1","b":"1"}';
     const pages = [await list(context, { metadataJson })];
     while (pages.at(-1)?.nextPageToken) {
       pages.push(await list(context, { metadataJson, pageToken: pages.at(-1)?.nextPageToken }));
     }
-    expect(pages.map(({ resources }) => resources.map(({ name }) => name))).toEqual([[], [], ['oldest']]);
+    expect(pages.map(({ resources }) => resources.map(({ name }) => name))).toEqual([['oldest']]);
   });
 
   test('every sort returns each resource once, in order, in both directions, with and without a filter', async () => {

@@ -48,6 +48,30 @@ export function membersSuite(target: () => Target): void {
       expectStatus(await client.patch(path, { role: 'viewer' }), 404);
     });
 
+    test('If-Match on PATCH and DELETE of a member gets 412 after the role has changed', async () => {
+      const path = `/v1/members/${(await newMember('viewer')).id}`;
+      const etag = (await client.get(path)).headers.etag ?? '';
+      expect((await client.get(path, { headers: { 'if-none-match': etag } })).status).toBe(304);
+      const changes = await Promise.all(
+        ['developer', 'admin'].map((role) => client.patch(path, { role }, { headers: { 'if-match': etag } })),
+      );
+      expect(changes.map(({ status }) => status).sort()).toEqual([200, 412]);
+      const outdated = await client.delete<ErrorBody>(path, { headers: { 'if-match': etag } });
+      expect([outdated.status, outdated.body.error.code]).toEqual([412, 'precondition_failed']);
+      const current = changes.find(({ status }) => status === 200)?.headers.etag ?? '';
+      expectStatus(await client.delete(path, { headers: { 'if-match': current } }), 204);
+    });
+
+    test('If-Match on DELETE of an invitation gets 412 unless it is the one that was read', async () => {
+      const email = newEmail();
+      const made = await client.post<One<Invitation>>('/v1/invitations', { email, role: 'viewer' });
+      const path = `/v1/invitations/${made.body.data.id}`;
+      const { etag = '' } = (await client.get(path)).headers;
+      const outdated = await client.delete<ErrorBody>(path, { headers: { 'if-match': '"1.x"' } });
+      expect([outdated.status, outdated.body.error.code]).toEqual([412, 'precondition_failed']);
+      expectStatus(await client.delete(path, { headers: { 'if-match': etag } }), 204);
+    });
+
     test('a key cannot change owners or make owners', async () => {
       const owner = await newMember('owner');
       const viewer = await newMember('viewer');

@@ -123,12 +123,13 @@ class Calls:
                 headers[name.replace("_", "-")] = options[name]
         if is_keyed:
             headers["idempotency-key"] = options.get("idempotency_key") or uuid.uuid4().hex
+        has_version = headers.get("if-match", "*").strip() != "*"
         timeout = httpx.Timeout(options.get("timeout", self._timeout)).as_dict()
         url = f"{self._url}{path}{search_of(query)}"
         return Call(
             request=httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": timeout}),
-            # A PATCH that is repeated after a change by another client would undo that change.
-            is_repeatable=is_keyed if method == "POST" else method != "PATCH",
+            # A PATCH that is repeated after a change by another client would undo that change, unless it has an ETag.
+            is_repeatable=is_keyed if method == "POST" else method != "PATCH" or has_version,
             max_retries=options.get("max_retries", self._max_retries),
         )
 

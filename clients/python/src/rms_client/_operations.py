@@ -31,7 +31,7 @@ class ResourcesOperations:
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Resource, types.ResourceListMeta]:
         """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
         `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
-        none, although `links.next` is set, because each request reads at most 2,000 resources
+        none, although `links.next` is set, because each request reads at most 20,000 resources
         with the first pair. Requires a key with scope `read`, or the permission
         `resources:read`.
         """
@@ -76,8 +76,9 @@ class WebhooksOperations:
         return self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
-        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by
+        `status` or `health`, a page can have fewer items than `per_page`, because each request
+        reads at most 100,000 webhooks. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return List(self._transport, "/v1/webhooks", query, options)
@@ -482,7 +483,7 @@ class KeysOperations:
 
     def list(self, query: Union[types.ListApiKeysQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.ApiKey, types.ApiKeyListMeta]:
         """List API keys. Newest first. With a filter, a page can have fewer items than `per_page`,
-        or none, although `links.next` is set, because each request reads at most 10,000 keys.
+        or none, although `links.next` is set, because each request reads at most 100,000 keys.
         Requires a key with scope `admin`, or the permission `keys:read`.
         """
         return List(self._transport, "/v1/api_keys", query, options)
@@ -552,14 +553,14 @@ class MembersOperations:
         """
         return self._transport.send("GET", path_of("/v1/members/{id}", id), options)
 
-    def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+    def update(self, id: str, body: types.UpdateMember, **options: Unpack[ChangeOptions]) -> Result[types.Member]:
         """Change the role of a member. It takes effect with the next request of the member. A key
         cannot change owners or make owners. The key acts for the user who created it, with the
         present role of this user and at most as an admin. Requires a key with scope `admin`.
         """
         return self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
 
-    def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+    def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[ChangeOptions]) -> Result[None]:
         """Remove a member. Access to the workspace ends immediately. Keys that the member created
         stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
         user who created it, with the present role of this user and at most as an admin. Requires
@@ -597,7 +598,7 @@ class InvitationsOperations:
         """Get an invitation. Requires a key with scope `admin`."""
         return self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
 
-    def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+    def revoke(self, id: str, **options: Unpack[ChangeOptions]) -> Result[None]:
         """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
         return self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
 
@@ -631,8 +632,8 @@ class AuditOperations:
         environments, newest first. Entries that concern both environments (users, members,
         sign-ins) are left out unless an operator, or a user who is now an admin or owner of the
         workspace, created the key. With a filter, a page can have fewer items than `per_page`,
-        or none, although `links.next` is set, because each request reads at most 10,000 entries.
-        Requires a key with scope `admin`, or the permission `audit:read`.
+        or none, although `links.next` is set, because each request reads at most 100,000
+        entries. Requires a key with scope `admin`, or the permission `audit:read`.
         """
         return List(self._transport, "/v1/audit_log", query, options)
 
@@ -673,7 +674,7 @@ class AsyncResourcesOperations:
     def list(self, query: Union[types.ListResourcesQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Resource, types.ResourceListMeta]:
         """List resources. A list by `name_prefix` or `metadata` is not counted. A list by
         `metadata` is sorted by `created_at`; its pages can have fewer items than `per_page`, or
-        none, although `links.next` is set, because each request reads at most 2,000 resources
+        none, although `links.next` is set, because each request reads at most 20,000 resources
         with the first pair. Requires a key with scope `read`, or the permission
         `resources:read`.
         """
@@ -718,8 +719,9 @@ class AsyncWebhooksOperations:
         return await self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
-        have fewer items than `per_page`. Requires a key with scope `admin`, or the permission
+        """List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by
+        `status` or `health`, a page can have fewer items than `per_page`, because each request
+        reads at most 100,000 webhooks. Requires a key with scope `admin`, or the permission
         `webhooks:read`.
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
@@ -1124,7 +1126,7 @@ class AsyncKeysOperations:
 
     def list(self, query: Union[types.ListApiKeysQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.ApiKey, types.ApiKeyListMeta]:
         """List API keys. Newest first. With a filter, a page can have fewer items than `per_page`,
-        or none, although `links.next` is set, because each request reads at most 10,000 keys.
+        or none, although `links.next` is set, because each request reads at most 100,000 keys.
         Requires a key with scope `admin`, or the permission `keys:read`.
         """
         return AsyncList(self._transport, "/v1/api_keys", query, options)
@@ -1194,14 +1196,14 @@ class AsyncMembersOperations:
         """
         return await self._transport.send("GET", path_of("/v1/members/{id}", id), options)
 
-    async def update(self, id: str, body: types.UpdateMember, **options: Unpack[CallOptions]) -> Result[types.Member]:
+    async def update(self, id: str, body: types.UpdateMember, **options: Unpack[ChangeOptions]) -> Result[types.Member]:
         """Change the role of a member. It takes effect with the next request of the member. A key
         cannot change owners or make owners. The key acts for the user who created it, with the
         present role of this user and at most as an admin. Requires a key with scope `admin`.
         """
         return await self._transport.send("PATCH", path_of("/v1/members/{id}", id), options, body=body)
 
-    async def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[CallOptions]) -> Result[None]:
+    async def remove(self, id: str, query: Union[types.RemoveMemberQuery, None] = None, **options: Unpack[ChangeOptions]) -> Result[None]:
         """Remove a member. Access to the workspace ends immediately. Keys that the member created
         stay valid unless `revoke_keys` is true. A key cannot remove owners. The key acts for the
         user who created it, with the present role of this user and at most as an admin. Requires
@@ -1239,7 +1241,7 @@ class AsyncInvitationsOperations:
         """Get an invitation. Requires a key with scope `admin`."""
         return await self._transport.send("GET", path_of("/v1/invitations/{id}", id), options)
 
-    async def revoke(self, id: str, **options: Unpack[CallOptions]) -> Result[None]:
+    async def revoke(self, id: str, **options: Unpack[ChangeOptions]) -> Result[None]:
         """Revoke an invitation. Its link no longer works. Requires a key with scope `admin`."""
         return await self._transport.send("DELETE", path_of("/v1/invitations/{id}", id), options)
 
@@ -1273,8 +1275,8 @@ class AsyncAuditOperations:
         environments, newest first. Entries that concern both environments (users, members,
         sign-ins) are left out unless an operator, or a user who is now an admin or owner of the
         workspace, created the key. With a filter, a page can have fewer items than `per_page`,
-        or none, although `links.next` is set, because each request reads at most 10,000 entries.
-        Requires a key with scope `admin`, or the permission `audit:read`.
+        or none, although `links.next` is set, because each request reads at most 100,000
+        entries. Requires a key with scope `admin`, or the permission `audit:read`.
         """
         return AsyncList(self._transport, "/v1/audit_log", query, options)
 

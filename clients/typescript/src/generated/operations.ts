@@ -108,7 +108,7 @@ export class ResourcesOperations {
   /**
    * List resources. A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by
    * `created_at`; its pages can have fewer items than `per_page`, or none, although `links.next` is set, because each
-   * request reads at most 2,000 resources with the first pair. Requires a key with scope `read`, or the permission
+   * request reads at most 20,000 resources with the first pair. Requires a key with scope `read`, or the permission
    * `resources:read`.
    */
   list(query: ListResourcesQuery = {}, options?: CallOptions): List<Resource, ResourceList['meta']> {
@@ -158,8 +158,9 @@ export class WebhooksOperations {
   }
 
   /**
-   * List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than
-   * `per_page`. Requires a key with scope `admin`, or the permission `webhooks:read`.
+   * List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by `status` or `health`, a
+   * page can have fewer items than `per_page`, because each request reads at most 100,000 webhooks. Requires a key with
+   * scope `admin`, or the permission `webhooks:read`.
    */
   list(query: ListWebhooksQuery = {}, options?: CallOptions): List<Webhook, WebhookList['meta']> {
     return new List(this.#transport, '/v1/webhooks', query, options);
@@ -581,7 +582,7 @@ export class KeysOperations {
 
   /**
    * List API keys. Newest first. With a filter, a page can have fewer items than `per_page`, or none, although
-   * `links.next` is set, because each request reads at most 10,000 keys. Requires a key with scope `admin`, or the
+   * `links.next` is set, because each request reads at most 100,000 keys. Requires a key with scope `admin`, or the
    * permission `keys:read`.
    */
   list(query: ListApiKeysQuery = {}, options?: CallOptions): List<ApiKey, ApiKeyList['meta']> {
@@ -662,7 +663,7 @@ export class MembersOperations {
    * make owners. The key acts for the user who created it, with the present role of this user and at most as an admin.
    * Requires a key with scope `admin`.
    */
-  update(id: string, body: UpdateMember, options?: CallOptions): Promise<Result<Member>> {
+  update(id: string, body: UpdateMember, options?: ChangeOptions): Promise<Result<Member>> {
     return this.#transport.send('PATCH', pathOf`/v1/members/${id}`, { options, body });
   }
 
@@ -671,7 +672,7 @@ export class MembersOperations {
    * `revoke_keys` is true. A key cannot remove owners. The key acts for the user who created it, with the present role
    * of this user and at most as an admin. Requires a key with scope `admin`.
    */
-  remove(id: string, query: RemoveMemberQuery = {}, options?: CallOptions): Promise<Result<undefined>> {
+  remove(id: string, query: RemoveMemberQuery = {}, options?: ChangeOptions): Promise<Result<undefined>> {
     return this.#transport.send('DELETE', pathOf`/v1/members/${id}`, { options, query });
   }
 }
@@ -709,7 +710,7 @@ export class InvitationsOperations {
   }
 
   /** Revoke an invitation. Its link no longer works. Requires a key with scope `admin`. */
-  revoke(id: string, options?: CallOptions): Promise<Result<undefined>> {
+  revoke(id: string, options?: ChangeOptions): Promise<Result<undefined>> {
     return this.#transport.send('DELETE', pathOf`/v1/invitations/${id}`, { options });
   }
 }
@@ -742,7 +743,7 @@ export class AuditOperations {
    * List the audit log. Changes in the environment of the key and changes that concern both environments, newest first.
    * Entries that concern both environments (users, members, sign-ins) are left out unless an operator, or a user who is
    * now an admin or owner of the workspace, created the key. With a filter, a page can have fewer items than
-   * `per_page`, or none, although `links.next` is set, because each request reads at most 10,000 entries. Requires a
+   * `per_page`, or none, although `links.next` is set, because each request reads at most 100,000 entries. Requires a
    * key with scope `admin`, or the permission `audit:read`.
    */
   list(query: ListAuditLogQuery = {}, options?: CallOptions): List<AuditEntry, AuditLog['meta']> {

@@ -59,7 +59,7 @@ describe('the packed client in a project of its own', () => {
     const kinds = new Set(
       files.map((file) => file.slice(installed.length + 1).replace(/^dist\/.*?(\.d\.ts|\.js)$/, '$1')),
     );
-    expect([...kinds].sort()).toEqual(['.d.ts', '.js', 'README.md', 'package.json']);
+    expect([...kinds].sort()).toEqual(['.d.ts', '.js', 'LICENSE', 'README.md', 'package.json']);
     expect(readFileSync(join(folder, 'package-lock.json'), 'utf8').match(/"node_modules\//g)).toHaveLength(1);
     expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies');
   });

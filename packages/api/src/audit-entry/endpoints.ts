@@ -45,7 +45,7 @@ export const listAuditLog = defineEndpoint({
     'concern both environments (users, members, sign-ins) are left out unless an operator, or a user who is now an admin ' +
     'or owner of the workspace, created the key. With a filter, ' +
     'a page can have fewer items than `per_page`, or none, although `links.next` is set, because each request reads ' +
-    'at most 10,000 entries.',
+    'at most 100,000 entries.',
   tag: 'Workspace',
   permission: 'audit:read',
   query: z.strictObject({ ...auditQuery, ...pageQuery }),

@@ -55,7 +55,7 @@ const createInvitation = defineEndpoint({
     );
     const stableJson = JSON.stringify(invitationDocument(invitation));
     const json = token === '' ? stableJson : JSON.stringify({ ...invitationDocument(invitation), token });
-    return oneResponse(201, { json, stableJson }, replayed);
+    return oneResponse(201, { json, stableJson, version: invitation?.version ?? 0n }, replayed);
   },
 });
 
@@ -72,7 +72,8 @@ const getInvitation = defineEndpoint({
     checkId('inv', id);
     const options = { context: context(), signal: signal() };
     const { invitation } = await teamOf(backend).invitations.getInvitation({ workspaceId, id }, options);
-    return oneResponse(200, { json: JSON.stringify(invitationDocument(invitation)) });
+    const json = JSON.stringify(invitationDocument(invitation));
+    return oneResponse(200, { json, version: invitation?.version ?? 0n });
   },
 });
 
@@ -84,10 +85,12 @@ const revokeInvitation = defineEndpoint({
   description: 'Its link no longer works.',
   tag: 'Members',
   permission: 'members:write',
+  conditional: true,
   success: { status: 204, description: 'The invitation was revoked.' },
-  async handle({ context, id, tenant: { workspaceId }, backend }) {
+  async handle({ context, id, expectedVersions, tenant: { workspaceId }, backend }) {
     checkId('inv', id);
-    await teamOf(backend).invitations.revokeInvitation({ workspaceId, id }, { context: context() });
+    const request = { workspaceId, id, expectedVersions };
+    await teamOf(backend).invitations.revokeInvitation(request, { context: context() });
     return { status: 204 };
   },
 });

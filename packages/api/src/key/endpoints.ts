@@ -40,7 +40,7 @@ const listKeys = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   summary: 'List API keys',
   description:
     'Newest first. With a filter, a page can have fewer items than `per_page`, or none, although `links.next` is ' +
-    'set, because each request reads at most 10,000 keys.',
+    'set, because each request reads at most 100,000 keys.',
   tag: 'API keys',
   permission: 'keys:read',
   query: listQuery,

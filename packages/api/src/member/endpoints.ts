@@ -1,8 +1,9 @@
+import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { z } from 'zod';
 import { teamOf } from '../backend.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneResponse } from '../single-object.ts';
+import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { memberDocument, roleMessages } from './document.ts';
 import { memberList, oneMember, updateMemberBody } from './schema.ts';
 
@@ -45,7 +46,7 @@ const getMember = defineEndpoint({
     checkId('usr', userId);
     const options = { context: context(), signal: signal() };
     const { member } = await teamOf(backend).members.getMember({ workspaceId, userId }, options);
-    return oneResponse(200, { json: JSON.stringify(memberDocument(member)) });
+    return oneResponse(200, oneMemberOf(member));
   },
 });
 
@@ -58,14 +59,15 @@ const updateMember = defineEndpoint({
   tag: 'Members',
   permission: 'members:write',
   body: updateMemberBody,
+  conditional: true,
   success: { status: 200, description: 'The changed member.', schema: oneMember },
-  async handle({ context, id: userId, body, tenant: { workspaceId }, backend }) {
+  async handle({ context, id: userId, body, expectedVersions, tenant: { workspaceId }, backend }) {
     checkId('usr', userId);
     const { member } = await teamOf(backend).members.updateMember(
-      { workspaceId, userId, role: roleMessages.toValue(body.role) },
+      { workspaceId, userId, role: roleMessages.toValue(body.role), expectedVersions },
       { context: context() },
     );
-    return oneResponse(200, { json: JSON.stringify(memberDocument(member)) });
+    return oneResponse(200, oneMemberOf(member));
   },
 });
 
@@ -82,13 +84,19 @@ const removeMember = defineEndpoint({
   query: z.strictObject({
     revoke_keys: flag.describe('true: also revokes the keys that the member created, in both environments.'),
   }),
+  conditional: true,
   success: { status: 204, description: 'The member was removed.' },
-  async handle({ context, id: userId, query, tenant: { workspaceId }, backend }) {
+  async handle({ context, id: userId, query, expectedVersions, tenant: { workspaceId }, backend }) {
     checkId('usr', userId);
     const revokeKeys = query.revoke_keys === 'true';
-    await teamOf(backend).members.removeMember({ workspaceId, userId, revokeKeys }, { context: context() });
+    const request = { workspaceId, userId, revokeKeys, expectedVersions };
+    await teamOf(backend).members.removeMember(request, { context: context() });
     return { status: 204 };
   },
 });
+
+function oneMemberOf(member: Member | undefined): OneObject {
+  return { json: JSON.stringify(memberDocument(member)), version: member?.version ?? 0n };
+}
 
 export const memberEndpoints = [listMembers, getMember, updateMember, removeMember];

@@ -73,7 +73,7 @@ export const listResources = defineEndpoint<z.infer<typeof listQuery>, unknown>(
   tag: 'Resources',
   description:
     'A list by `name_prefix` or `metadata` is not counted. A list by `metadata` is sorted by `created_at`; its pages can ' +
-    'have fewer items than `per_page`, or none, although `links.next` is set, because each request reads at most 2,000 ' +
+    'have fewer items than `per_page`, or none, although `links.next` is set, because each request reads at most 20,000 ' +
     'resources with the first pair.',
   permission: 'resources:read',
   query: listQuery,

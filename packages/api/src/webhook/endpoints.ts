@@ -1,15 +1,13 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import type { Response } from '@rms/net/http';
-import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
-import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import type { CallOptions } from '@rms/rpc';
 import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, type OneObject, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
+import { checkId, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
 import { seconds, toDuration } from '../time-schemas.ts';
+import { testFilter } from '../webhook-filter/endpoints.ts';
 import {
   fullWebhookDocument,
   healthStates,
@@ -19,12 +17,9 @@ import {
   webhookDocument,
   webhookStatuses,
 } from './document.ts';
+import { oneWebhookOf, readHealth } from './one-webhook.ts';
 import {
-  clientCertificateBody,
   createWebhookBody,
-  type FilterTest,
-  filterTestBody,
-  oneFilterTest,
   oneNewWebhook,
   oneRotatedSecret,
   oneWebhook,
@@ -116,7 +111,8 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   operationId: 'listWebhooks',
   summary: 'List webhooks',
   description:
-    'Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than `per_page`.',
+    'Newest first. A page has at most about 1 MiB. If the list is filtered by `status` or `health`, a page can have ' +
+    'fewer items than `per_page`, because each request reads at most 100,000 webhooks.',
   tag: 'Webhooks',
   permission: 'webhooks:read',
   query: listQuery,
@@ -224,15 +220,7 @@ const pauseWebhook = defineEndpoint({
   permission: 'webhooks:write',
   idempotent: true,
   success: { status: 200, description: 'The paused webhook.', schema: oneWebhook },
-  async handle(call) {
-    const { context, id, tenant, idempotencyKey, backend } = call;
-    checkId('wh', id);
-    const { workspaceId, environment } = tenant;
-    const request = { workspaceId, environment, id, idempotencyKey };
-    const { webhook, replayed } = await backend.webhooks.pauseWebhook(request, { context: context() });
-    const healths = await readHealth(call, [id], { context: context() });
-    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
-  },
+  handle: changeStatus('pauseWebhook'),
 });
 
 const resumeWebhook = defineEndpoint({
@@ -245,16 +233,21 @@ const resumeWebhook = defineEndpoint({
   permission: 'webhooks:write',
   idempotent: true,
   success: { status: 200, description: 'The active webhook.', schema: oneWebhook },
-  async handle(call) {
+  handle: changeStatus('resumeWebhook'),
+});
+
+/** Returns the handler that pauses or resumes a webhook. */
+function changeStatus(method: 'pauseWebhook' | 'resumeWebhook') {
+  return async (call: Call<unknown, unknown>): Promise<Response> => {
     const { context, id, tenant, idempotencyKey, backend } = call;
     checkId('wh', id);
     const { workspaceId, environment } = tenant;
     const request = { workspaceId, environment, id, idempotencyKey };
-    const { webhook, replayed } = await backend.webhooks.resumeWebhook(request, { context: context() });
+    const { webhook, replayed } = await backend.webhooks[method](request, { context: context() });
     const healths = await readHealth(call, [id], { context: context() });
     return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
-  },
-});
+  };
+}
 
 const defaultOverlapSeconds = 86_400;
 const maxOverlapSeconds = 7 * 86_400;
@@ -337,113 +330,8 @@ const testWebhook = defineEndpoint({
   },
 });
 
-const testFilter = defineEndpoint({
-  method: 'post',
-  path: '/v1/webhooks/filter_test',
-  operationId: 'testWebhookFilter',
-  summary: 'Test a filter',
-  description: 'Evaluates a filter, and each of its conditions, for an event. Changes nothing.',
-  tag: 'Webhooks',
-  permission: 'webhooks:write',
-  idempotent: true,
-  body: filterTestBody,
-  bodyNamesObject: true,
-  success: { status: 200, description: 'The result of the filter and of each condition.', schema: oneFilterTest },
-  async handle({ context, body, tenant, backend, signal }) {
-    const { workspaceId, environment } = tenant;
-    const { matches, conditions } = await backend.webhooks.testFilter(
-      {
-        workspaceId,
-        environment,
-        filter: body.filter === null ? '' : JSON.stringify(body.filter),
-        eventId: body.event_id ?? '',
-        ...(body.event === undefined ? {} : { event: Buffer.from(JSON.stringify(body.event)) }),
-      },
-      { context: context(), signal: signal() },
-    );
-    const result: FilterTest = {
-      matches,
-      conditions: conditions.map(({ condition, holds, value }) => ({
-        condition: JSON.parse(condition) as FilterTest['conditions'][number]['condition'],
-        holds,
-        value: value ?? null,
-      })),
-    };
-    return { status: 200, json: oneJson(JSON.stringify(result)) };
-  },
-});
-
-const setClientCertificate = defineEndpoint({
-  method: 'put',
-  path: '/v1/webhooks/{id}/client_certificate',
-  operationId: 'setWebhookClientCertificate',
-  summary: 'Set the client certificate',
-  description:
-    'The certificate of this service in TLS connections to the endpoint (mutual TLS). The private key is stored encrypted ' +
-    'and never returned. Replaces the previous certificate; later attempts use the new one.',
-  tag: 'Webhooks',
-  permission: 'webhooks:write',
-  conditional: true,
-  body: clientCertificateBody,
-  success: { status: 200, description: 'The webhook with the certificate.', schema: oneWebhook },
-  handle: (call) => changeClientCertificate(call, call.body.certificate, call.body.private_key),
-});
-
-const removeClientCertificate = defineEndpoint({
-  method: 'delete',
-  path: '/v1/webhooks/{id}/client_certificate',
-  operationId: 'removeWebhookClientCertificate',
-  summary: 'Remove the client certificate',
-  description: 'Later attempts use none. Removing an absent certificate is not an error.',
-  tag: 'Webhooks',
-  permission: 'webhooks:write',
-  conditional: true,
-  success: { status: 200, description: 'The webhook without a certificate.', schema: oneWebhook },
-  handle: (call) => changeClientCertificate(call, '', ''),
-});
-
-/** Sets the client certificate of a webhook; empty: removes it. */
-async function changeClientCertificate(
-  call: Call<unknown, unknown>,
-  certificate: string,
-  privateKey: string,
-): Promise<Response> {
-  const { context, id, expectedVersions, tenant, backend } = call;
-  checkId('wh', id);
-  const { workspaceId, environment } = tenant;
-  const { webhook } = await backend.webhooks.updateWebhook(
-    { workspaceId, environment, id, expectedVersions, clientCertificate: { certificate, privateKey } },
-    { context: context() },
-  );
-  const healths = await readHealth(call, [id], { context: context() });
-  return oneResponse(200, oneWebhookOf(webhook, healths.get(id)));
-}
-
 function documentFor(query: HealthQuery | undefined) {
   return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
-}
-
-/** Returns the health of webhooks by webhook ID. Deleted webhooks have no entry. */
-async function readHealth(
-  { backend, tenant }: Pick<Call<unknown, unknown>, 'backend' | 'tenant'>,
-  ids: readonly string[],
-  options: CallOptions,
-): Promise<ReadonlyMap<string, WebhookHealth>> {
-  if (ids.length === 0) return new Map();
-  const { workspaceId, environment } = tenant;
-  const { healths } = await backend.webhooks.batchGetWebhookHealth(
-    { workspaceId, environment, ids: [...ids] },
-    options,
-  );
-  return new Map(healths.map((health) => [health.webhookId, health]));
-}
-
-/** Returns a webhook for a response with one object. `secret` is empty unless the response shows it. */
-function oneWebhookOf(webhook: Webhook | undefined, health?: WebhookHealth, secret = ''): OneObject {
-  const document = webhookDocument(webhook, health);
-  const stableJson = JSON.stringify(document);
-  const json = secret === '' ? stableJson : JSON.stringify({ ...document, secret });
-  return { json, stableJson, version: webhook?.version ?? 0n };
 }
 
 /** The literal path stands before the paths with `{id}`, which match it too. */
@@ -458,6 +346,4 @@ export const webhookEndpoints = [
   resumeWebhook,
   rotateSecret,
   testWebhook,
-  setClientCertificate,
-  removeClientCertificate,
 ];

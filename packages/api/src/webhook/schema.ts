@@ -1,10 +1,10 @@
 import { eventTypes } from '@rms/base/webhook-events';
-import { filterOperators, filterProblems } from '@rms/base/webhook-filter';
 import { z } from 'zod';
 import type { Delivery } from '../delivery/schema.ts';
 import { listOf } from '../list.ts';
 import { text } from '../text-schemas.ts';
 import { seconds, shownTime } from '../time-schemas.ts';
+import { webhookFilter } from '../webhook-filter/schema.ts';
 
 /** URL of a webhook in a request. The webhooks service checks it; {@link webhookUrlShape} documents the rules. */
 export const webhookUrl = text(1, 2_048);
@@ -93,50 +93,6 @@ const retryPolicy = z
   )
   .meta({ id: 'RetryPolicy', example: { max_retries: 5, initial_delay: 60, max_delay: 43_200 } });
 
-/** A group, or a condition. {@link filterProblems} checks which properties belong together. */
-const filterElement = z
-  .strictObject({
-    get all(): z.ZodOptional<z.ZodArray<typeof filterElement>> {
-      return z.array(filterElement).optional();
-    },
-    get any(): z.ZodOptional<z.ZodArray<typeof filterElement>> {
-      return z.array(filterElement).optional();
-    },
-    field: z
-      .string()
-      .optional()
-      .describe('`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`.'),
-    op: z.enum(filterOperators).optional(),
-    value: z
-      .union([z.string(), z.array(z.string())])
-      .optional()
-      .describe('A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`.'),
-  })
-  .describe('A group with `all` or `any`; or a condition with `field`, `op` and `value`.')
-  .meta({ id: 'WebhookFilterElement' });
-
-const filter = z
-  .strictObject({ all: z.array(filterElement).optional(), any: z.array(filterElement).optional() })
-  .superRefine((value, context) => {
-    for (const { path, message } of filterProblems(value)) {
-      context.addIssue({ code: 'custom', path: [...path], message });
-    }
-  })
-  .describe(
-    'Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and ' +
-      '8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match ' +
-      'makes no delivery.',
-  )
-  .meta({
-    id: 'WebhookFilter',
-    example: {
-      all: [
-        { field: 'status', op: 'eq', value: 'active' },
-        { field: 'metadata.team', op: 'exists' },
-      ],
-    },
-  });
-
 export type RetryPolicyDocument = z.infer<typeof retryPolicy>;
 
 export const defaultMaxConcurrency = 32;
@@ -200,7 +156,7 @@ const settings = {
   secret_headers: secretHeaders.optional(),
   timeout: timeout.optional(),
   signature_alias: signatureAlias.optional(),
-  filter: filter.nullable().optional().describe('Null: all events.'),
+  filter: webhookFilter.nullable().optional().describe('Null: all events.'),
   description: description.optional(),
   ordered: ordered.optional(),
   retry_policy: retryPolicy.optional(),
@@ -220,25 +176,6 @@ export const createWebhookBody = z
 export const updateWebhookBody = z
   .strictObject({ url: webhookUrl.optional(), events: events.optional(), status: status.optional(), ...settings })
   .meta({ id: 'UpdateWebhook', example: { status: 'disabled' } });
-
-const pem = z
-  .string()
-  .min(1)
-  .max(32_768)
-  .regex(/^[\t\n\r -~]+$/, 'must be in PEM format');
-
-export const clientCertificateBody = z
-  .strictObject({
-    certificate: pem.describe('Certificate in PEM format, followed by its chain if there is one.'),
-    private_key: pem.describe('Matching private key in PEM format, not encrypted.'),
-  })
-  .meta({
-    id: 'SetWebhookClientCertificate',
-    example: {
-      certificate: '-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n',
-      private_key: '-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n',
-    },
-  });
 
 /** Without a pattern: URLs that were stored with WEBHOOK_ALLOW_HTTP may use http. */
 const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.com/hooks'] });
@@ -333,7 +270,7 @@ const fields = {
   secret_headers: secretHeaders,
   timeout,
   signature_alias: signatureAlias,
-  filter: filter.nullable().describe('Null: all events.'),
+  filter: webhookFilter.nullable().describe('Null: all events.'),
   health,
   client_certificate: z
     .strictObject({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: shownTime })
@@ -352,41 +289,6 @@ export const webhookList = listOf(webhook, {
   total: z.int().min(0).nullable().describe('Exact number of webhooks; null if the list is filtered.'),
 }).meta({ id: 'WebhookList' });
 export const oneWebhook = z.strictObject({ data: webhook });
-
-export const filterTestBody = z
-  .strictObject({
-    filter: filter.nullable().describe('Null: no filter, which every event matches.'),
-    event_id: z.string().min(1).max(100).optional().describe('An event of the feed. Either this or `event`.'),
-    event: z.record(z.string(), z.unknown()).optional().describe('An event as webhooks receive it, or a part of one.'),
-  })
-  .meta({
-    id: 'TestWebhookFilter',
-    example: {
-      filter: { all: [{ field: 'status', op: 'eq', value: 'active' }] },
-      event: { data: { object: { status: 'active' } } },
-    },
-  });
-
-const filterTest = z
-  .strictObject({
-    matches: z.boolean().describe('Whether a webhook with this filter would get a delivery.'),
-    conditions: z
-      .array(
-        z
-          .strictObject({
-            condition: filterElement,
-            holds: z.boolean(),
-            value: z.string().nullable().describe('Value of the field in the event. Null: absent, or not a string.'),
-          })
-          .meta({ id: 'WebhookFilterCondition' }),
-      )
-      .describe('All conditions, in the order of the filter.'),
-  })
-  .meta({ id: 'WebhookFilterTest' });
-export const oneFilterTest = z.strictObject({ data: filterTest });
-
-/** Result of a filter for an event. */
-export type FilterTest = z.infer<typeof filterTest>;
 
 const newWebhook = z.strictObject({ ...fields, secret: newSecret }).meta({ id: 'CreatedWebhook' });
 export const oneNewWebhook = z.strictObject({ data: newWebhook });

@@ -9,7 +9,15 @@ export { inTransaction } from './in-transaction.ts';
 export { isolateRejected, type Rejected } from './isolate-rejected.ts';
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export { type OpenPoolOptions, openPool } from './open-pool.ts';
-export { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from './paging.ts';
+export {
+  cutPage,
+  makePageToken,
+  type PageRows,
+  type PageStart,
+  readFullPage,
+  readPageToken,
+  tokensOf,
+} from './paging.ts';
 export { isRefusal, isRowError, isTimeout, translatePgError } from './pg-errors.ts';
 export { createPool, type PoolOptions } from './pool.ts';
 export { showPools } from './pool-gauges.ts';

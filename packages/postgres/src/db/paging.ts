@@ -30,6 +30,36 @@ export function readPageToken(tokenKeys: Keys, binding: string, token: string): 
   return { direction: after ? 'after' : 'before', keys, page };
 }
 
+/** Rows that were read for a page; see {@link cutPage}. */
+export interface PageRows<T> {
+  readonly rows: readonly T[];
+  readonly scanEnd: readonly string[] | undefined;
+}
+
+/** Bounds the cost of a page together with the rows of a read. */
+const readsPerPage = 10;
+
+/**
+ * Fills a page of a filtered list: repeats a bounded read from where the previous one stopped, until `limit` rows match,
+ * the list ends, or {@link readsPerPage} reads are done.
+ * @param read reads up to `limit` rows from `start`, in the list's order
+ */
+export async function readFullPage<T>(
+  start: PageStart | undefined,
+  limit: number,
+  read: (start: PageStart | undefined, limit: number) => Promise<PageRows<T>>,
+): Promise<PageRows<T>> {
+  const { direction = 'after', page = 1 } = start ?? {};
+  let filled: PageRows<T> = { rows: [], scanEnd: undefined };
+  for (let reads = 0; reads < readsPerPage; reads += 1) {
+    const from = filled.scanEnd ? { direction, keys: filled.scanEnd, page } : start;
+    const { rows, scanEnd } = await read(from, limit - filled.rows.length);
+    filled = { rows: direction === 'before' ? [...rows, ...filled.rows] : [...filled.rows, ...rows], scanEnd };
+    if (scanEnd === undefined || filled.rows.length >= limit) break;
+  }
+  return filled;
+}
+
 /**
  * Cuts a page out of the rows that were read. `rows` are in the list's order and contain one row more than the
  * page if more rows exist in the walk's direction.

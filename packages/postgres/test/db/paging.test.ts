@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/base/errors';
-import { cutPage, makePageToken, type PageStart, readPageToken, tokensOf } from '@rms/postgres/db';
+import { cutPage, makePageToken, type PageStart, readFullPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import fc from 'fast-check';
 
 const keys = [Buffer.alloc(32, 7)] as const;
@@ -37,6 +37,42 @@ describe('page tokens', () => {
 
   test('an empty token is the first page', () => {
     expect(readPageToken(keys, 'a list', '')).toBeUndefined();
+  });
+});
+
+describe('a filtered list', () => {
+  /** Items that match, and the number of rows that a read visits. */
+  const visited = 10;
+  const listOf = (matching: readonly number[], length: number) => {
+    let reads = 0;
+    const read = async (start: PageStart | undefined, limit: number) => {
+      reads += 1;
+      const step = start?.direction === 'before' ? -1 : 1;
+      const from = start ? Number(start.keys[0]) + step : 0;
+      const rows: number[] = [];
+      for (let i = from; i >= 0 && i < length; i += step) {
+        if (matching.includes(i)) rows.push(i);
+        if (rows.length === limit) break;
+        if (Math.abs(i - from) === visited - 1) return { rows: ordered(rows, step), scanEnd: [String(i)] };
+      }
+      return { rows: ordered(rows, step), scanEnd: undefined };
+    };
+    return { read, reads: () => reads };
+  };
+  const ordered = (rows: readonly number[], step: number) => (step === 1 ? rows : rows.toReversed());
+
+  test('a page is filled by several reads, in both directions', async () => {
+    const list = listOf([3, 25, 39, 40], 100);
+    expect(await readFullPage(undefined, 3, list.read)).toEqual({ rows: [3, 25, 39], scanEnd: undefined });
+    expect(list.reads()).toBe(4);
+    const before: PageStart = { direction: 'before', keys: ['40'], page: 2 };
+    expect((await readFullPage(before, 3, list.read)).rows).toEqual([3, 25, 39]);
+  });
+
+  test('a page reads at most ten times, and continues where the last read stopped', async () => {
+    const list = listOf([5, 150], 200);
+    expect(await readFullPage(undefined, 3, list.read)).toEqual({ rows: [5], scanEnd: ['99'] });
+    expect(list.reads()).toBe(10);
   });
 });
 

@@ -12,5 +12,6 @@ export function toInvitationMessage({ id, workspaceId, email, role, invitedBy, c
     invitedBy,
     createTime: timestampFromDate(createdAt),
     expireTime: timestampFromDate(expiresAt),
+    version: BigInt(createdAt.getTime()),
   };
 }

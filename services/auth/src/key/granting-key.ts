@@ -6,14 +6,35 @@ import { type RpcContext, userOfActor } from '@rms/rpc';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
 import { roleOf } from '../member/member-queries.ts';
+import { found } from '../refusals.ts';
 import { type StoredKey, verdictFor } from './key.ts';
-import { creatorOfKey, type KeyRef } from './key-queries.ts';
+import { creatorOfKey, type KeyRef, lockKeys } from './key-queries.ts';
 
 /** Returns the API key that makes a call; empty for users and operators. */
 export function grantingKey({ actor, principal }: Pick<RpcContext, 'actor' | 'principal'>): KeyRef[] {
   if (actor !== '' || !principal) return [];
   const { workspaceId, environment, keyId: id } = principal;
   return [{ workspaceId, environments: [fromEnvironmentMessage(environment)], id }];
+}
+
+/**
+ * Returns a key, locked until the transaction ends. Throws `not_found`, and the errors of {@link checkGrant}: a caller may
+ * change or roll exactly the keys that it may create.
+ */
+export async function lockToChange(
+  tx: Queryable,
+  context: Pick<RpcContext, 'actor' | 'principal'>,
+  ref: KeyRef,
+  now: Date,
+): Promise<StoredKey> {
+  const { workspaceId, environments, id } = ref;
+  const locked = await lockKeys(tx, [ref, ...grantingKey(context)]);
+  const key = locked.find(
+    (one) => one.id === id && one.workspaceId === workspaceId && environments.includes(one.environment),
+  );
+  const changed = found(key, 'key', id);
+  await checkGrant(tx, context, locked, changed, now);
+  return changed;
 }
 
 /**
@@ -43,8 +64,8 @@ export async function checkGrant(
     if (missing) {
       const message =
         created.scope === 'restricted'
-          ? `A key without the permission \`${missing}\` cannot create a key that has it.`
-          : `A key with scope \`${key.scope}\` cannot create a key with scope \`${created.scope}\`.`;
+          ? `A key without the permission \`${missing}\` cannot create or change a key that has it.`
+          : `A key with scope \`${key.scope}\` cannot create or change a key with scope \`${created.scope}\`.`;
       throw new RmsError('insufficient_scope', { message });
     }
   }

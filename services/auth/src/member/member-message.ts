@@ -16,6 +16,7 @@ export function toMemberMessage(member: Member) {
     ...(member.lastSignInAt ? { lastSignInTime: timestampFromDate(member.lastSignInAt) } : {}),
     hasSecondFactor: member.hasSecondFactor,
     disabled: member.disabled,
+    version: BigInt(member.version),
   };
 }
 

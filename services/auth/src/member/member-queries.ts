@@ -61,7 +61,13 @@ interface MemberRow {
   last_sign_in_at: Date | null;
   has_second_factor: boolean;
   disabled: boolean;
+  version: string;
 }
+
+const version =
+  '(extract(epoch from coalesce(memberships.updated_at, memberships.created_at)) * 1000)::bigint as version';
+const memberColumns = `user_id, email, email_key, name, role, memberships.created_at, last_sign_in_at,
+            second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled, ${version}`;
 
 /** Returns members of a workspace, sorted by email address. The workspace's limit of members bounds what it reads. */
 export async function listMembers(
@@ -71,8 +77,7 @@ export async function listMembers(
 ): Promise<Member[]> {
   const backwards = start?.direction === 'before';
   const { rows } = await db.query<MemberRow>(
-    `select user_id, email, email_key, name, role, memberships.created_at, last_sign_in_at,
-            second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled
+    `select ${memberColumns}
        from auth.memberships join auth.users on users.id = user_id
       where workspace_id = $1 and ($2::text is null or email_key ${backwards ? '<' : '>'} $2)
       order by email_key ${backwards ? 'desc' : 'asc'} limit $3`,
@@ -84,8 +89,7 @@ export async function listMembers(
 /** Returns one member. */
 export async function findMember(db: Queryable, workspaceId: string, userId: string): Promise<Member | undefined> {
   const { rows } = await db.query<MemberRow>(
-    `select user_id, email, email_key, name, role, memberships.created_at, last_sign_in_at,
-            second_factor_sealed is not null as has_second_factor, disabled_at is not null as disabled
+    `select ${memberColumns}
        from auth.memberships join auth.users on users.id = user_id
       where workspace_id = $1 and user_id = $2`,
     [workspaceId, userId],
@@ -104,6 +108,7 @@ function toMember(row: MemberRow): Member {
     lastSignInAt: row.last_sign_in_at ?? undefined,
     hasSecondFactor: row.has_second_factor,
     disabled: row.disabled,
+    version: Number(row.version),
   };
 }
 
@@ -118,17 +123,20 @@ export async function countMembers(tx: Queryable, workspaceId: string, most: num
 }
 
 /** Locks all members of a workspace until the transaction ends, in a fixed order, and returns them. */
-export async function lockMembers(tx: Queryable, workspaceId: string): Promise<(MemberRole & Pick<Member, 'email'>)[]> {
+export async function lockMembers(
+  tx: Queryable,
+  workspaceId: string,
+): Promise<(MemberRole & Pick<Member, 'email' | 'version'>)[]> {
   await tx.query('select from auth.memberships where workspace_id = $1 order by user_id for update', [workspaceId]);
   // Read after the lock is held, so that users disabled until then count as disabled.
-  const { rows } = await tx.query<{ user_id: string; email: string; role: Role; disabled: boolean }>(
-    `select user_id, email, role, disabled_at is not null as disabled
+  const { rows } = await tx.query<{ user_id: string; email: string; role: Role; disabled: boolean; version: string }>(
+    `select user_id, email, role, disabled_at is not null as disabled, ${version}
        from auth.memberships join auth.users on users.id = user_id
       where workspace_id = $1
       order by user_id`,
     [workspaceId],
   );
-  return rows.map(({ user_id: userId, ...member }) => ({ userId, ...member }));
+  return rows.map(({ user_id: userId, ...member }) => ({ userId, ...member, version: Number(member.version) }));
 }
 
 /** Returns a function that returns the role of one of these members, for `actingWith`. */

@@ -23,6 +23,8 @@ export interface Member {
   readonly hasSecondFactor: boolean;
   /** A disabled user cannot sign in and does not count as an owner. */
   readonly disabled: boolean;
+  /** Time of the last change of the role in milliseconds. Every change increases it. */
+  readonly version: number;
 }
 
 /** Fields of a member that role changes depend on. */

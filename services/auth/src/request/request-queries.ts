@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import type { Environment, Tenant, TenantScope } from '@rms/base/tenant';
-import { deleteInBatches, type PageStart, type Queryable } from '@rms/postgres/db';
+import { deleteInBatches, type PageRows, type PageStart, type Queryable } from '@rms/postgres/db';
 import { type LoggedRequest, requestPartitions } from './request-log.ts';
 
 /** Requests as columns, in the format of rms.auth.v1.BatchReportRequestsRequest. */
@@ -112,10 +112,7 @@ const lastRequestId = '~';
  * search continues from if it has read as many rows as it may; undefined: it has read all. Needs a snapshot for its two
  * statements.
  */
-export async function searchRequests(
-  db: Queryable,
-  search: RequestSearch,
-): Promise<{ readonly found: readonly FoundRequest[]; readonly scanEnd: readonly string[] | undefined }> {
+export async function searchRequests(db: Queryable, search: RequestSearch): Promise<PageRows<FoundRequest>> {
   const isBackwards = search.start?.direction === 'before';
   const { values, place, ...range } = rangeOf(search);
   const end = range.others.length > 0 ? await readScanEnd(db, search) : undefined;
@@ -134,7 +131,7 @@ export async function searchRequests(
     values,
   );
   return {
-    found: isBackwards ? rows.reverse() : rows,
+    rows: isBackwards ? rows.reverse() : rows,
     scanEnd: end === undefined ? undefined : [end, isBackwards ? lastRequestId : ''],
   };
 }

@@ -2,8 +2,8 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { isId } from '@rms/base/ids';
 import { toEnvironmentMessage, toEnvironments } from '@rms/base/tenant';
-import { type AuditEntry, type AuditFilter, lastAuditRead, listAudit } from '@rms/postgres/audit';
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
+import { type AuditEntry, lastAuditRead, listAudit } from '@rms/postgres/audit';
+import { cutPage, inTransaction, readFullPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
@@ -51,13 +51,16 @@ export function listAuditEntries({
     };
     const binding = JSON.stringify(['audit', ...Object.values(match).map((value) => value ?? null)]);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const filter: AuditFilter = { ...match, start, limit: pageSize + 1 };
     // One snapshot, so that entries appended between the queries do not shift the last entry read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
-      const rows = await listAudit(tx, filter);
-      const last = rows.length > pageSize ? undefined : await lastAuditRead(tx, filter);
-      const cut = cutPage(rows, pageSize, start, last === undefined ? undefined : [last]);
+      const { rows, scanEnd } = await readFullPage(start, pageSize + 1, async (from, limit) => {
+        const filter = { ...match, start: from, limit };
+        const entries = await listAudit(tx, filter);
+        const last = entries.length === limit ? undefined : await lastAuditRead(tx, filter);
+        return { rows: entries, scanEnd: last === undefined ? undefined : [last] };
+      });
+      const cut = cutPage(rows, pageSize, start, scanEnd);
       return {
         entries: cut.items.map(toEntryMessage),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),

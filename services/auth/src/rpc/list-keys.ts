@@ -1,5 +1,13 @@
 import { toEnvironments } from '@rms/base/tenant';
-import { cutPage, inTransaction, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
+import {
+  cutPage,
+  inTransaction,
+  type PageRows,
+  type Queryable,
+  readFullPage,
+  readPageToken,
+  tokensOf,
+} from '@rms/postgres/db';
 import { type KeysService, KeyStatus as StatusMessage } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { type EnumNames, enumNames, type Handlers } from '@rms/rpc';
 import type { KeyStatus, StoredKey } from '../key/key.ts';
@@ -24,13 +32,14 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
     const filter = [validOnly, ownLimitOnly, status ?? '', namePart, createdBy];
     const binding = JSON.stringify(['keys', workspaceId, environments, ...filter]);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const limit = pageSize + 1;
-    const page = { workspaceId, environments, start, validOnly, ownLimitOnly, status, namePart, createdBy, limit };
+    const match = { workspaceId, environments, validOnly, ownLimitOnly, status, namePart, createdBy };
     // One snapshot, so that keys created between the queries do not shift the last key that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
-      const { keys, lastRead } = await listKeysOf(tx, page);
-      const cut = cutPage(keys, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
+      const { rows, scanEnd } = await readFullPage(start, pageSize + 1, (from, limit) =>
+        listKeysOf(tx, { ...match, start: from, limit }),
+      );
+      const cut = cutPage(rows, pageSize, start, scanEnd);
       return {
         keys: await toKeyMessages(tx, cut.items),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
@@ -43,10 +52,10 @@ export function listKeys({ pool, pageTokenKeys }: HandlerParts): Handlers<typeof
 
 /**
  * Returns up to `limit` keys of a workspace after or before `start`, newest first. Reads one index range per
- * environment. With a filter, it reads at most {@link maxKeysRead} keys; if it stops there, `lastRead` is the ID of the
+ * environment. With a filter, it reads at most {@link maxKeysRead} keys; if it stops there, `scanEnd` has the ID of the
  * last key that it read.
  */
-async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredKey[]; lastRead?: string }> {
+async function listKeysOf(db: Queryable, page: KeyPage): Promise<PageRows<StoredKey>> {
   const { workspaceId, environments, start, limit } = page;
   const backwards = start?.direction === 'before';
   const order = backwards ? 'asc' : 'desc';
@@ -72,7 +81,7 @@ async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredK
   ];
   if (filters.length === 0) {
     const { rows } = await db.query<KeyRow>(`${inOrder(columns, '$4')} limit $4`, [...values, limit]);
-    return { keys: listed(rows) };
+    return { rows: listed(rows), scanEnd: undefined };
   }
   // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
   const most = `(select ${maxKeysRead})`;
@@ -82,11 +91,11 @@ async function listKeysOf(db: Queryable, page: KeyPage): Promise<{ keys: StoredK
       order by id ${order} limit $4`,
     [...values, limit, ...[namePart, createdBy].filter((one) => one !== '')],
   );
-  if (rows.length === limit) return { keys: listed(rows) };
+  if (rows.length === limit) return { rows: listed(rows), scanEnd: undefined };
   const last = await db.query<{ id: string }>(
     `${inOrder('id', most)} offset (select ${maxKeysRead - 1}) limit 1`,
     values,
   );
   const [end] = last.rows;
-  return { keys: listed(rows), ...(end ? { lastRead: end.id } : {}) };
+  return { rows: listed(rows), scanEnd: end && [end.id] };
 }

@@ -1,3 +1,4 @@
+import { checkVersion } from '@rms/base/errors';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
@@ -18,17 +19,18 @@ import type { HandlerParts } from './handler.ts';
  */
 export function removeMember(parts: HandlerParts): Handlers<typeof MembersService>['removeMember'] {
   const { pool, log } = parts;
-  return async ({ workspaceId, userId, revokeKeys }, context) => {
+  return async ({ workspaceId, userId, revokeKeys, expectedVersions }, context) => {
     const keys = await inTransaction(pool, async (tx) => {
       const members = await lockMembers(tx, workspaceId);
       const acting = await actingWith(tx, workspaceId, context, roleAmong(members));
       checkRoleChange(members, acting, userId, undefined);
       if (revokeKeys) requirePermission(acting, 'keys:write');
-      const { email, role } = found(
+      const { email, role, version } = found(
         members.find((one) => one.userId === userId),
         'member',
         userId,
       );
+      checkVersion(version, expectedVersions);
       await deleteMembership(tx, workspaceId, userId);
       const revoked = await revokeInvitationsOf(tx, { workspaceId, userId, role: undefined });
       await appendAudit(tx, context, [memberRemoved(workspaceId, { id: userId, email }, role), ...revoked]);

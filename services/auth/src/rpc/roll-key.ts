@@ -3,14 +3,14 @@ import { RmsError } from '@rms/base/errors';
 import { toTenant } from '@rms/base/tenant';
 import { actorOf, appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
-import { type KeysService, type RollKeyRequest, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
+import { type KeysService, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { checkGrant, grantingKey } from '../key/granting-key.ts';
+import { lockToChange } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { toKeyMessage, withCreatorName } from '../key/key-message.ts';
-import { columns, insertKey, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
+import { columns, insertKey, type KeyRow, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { found, invalid } from '../refusals.ts';
@@ -50,10 +50,8 @@ export function rollKey({
       if (overlapSeconds > 0) await checkKeyLimit(tx, workspaceId, maxKeys);
       else found(await lockWorkspaceLimits(tx, workspaceId), 'workspace', workspaceId);
       await countNewKey(tx, throttle, workspaceId, context);
-      const locked = await lockKeys(tx, [refOf(request), ...grantingKey(context)]);
-      const old = found(oldOf(locked, request), 'key', id);
       const now = new Date(time.nowMs());
-      await checkGrant(tx, context, locked, old, now);
+      const old = await lockToChange(tx, context, refOf(request), now);
       if (old.rolledAt || verdictFor(old, old.environment, now) !== 'valid') {
         throw new RmsError('conflict', {
           message: 'Only a valid key can be rolled; this one is revoked, rolled or expired. Create a new key.',
@@ -76,13 +74,6 @@ export function rollKey({
     // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
     return { key: await withCreatorName(pool, key), oldKey, keyValue: createdBy === actor ? keyValue : '', replayed };
   };
-}
-
-function oldOf(locked: readonly StoredKey[], request: RollKeyRequest): StoredKey | undefined {
-  const { workspaceId, environments, id } = refOf(request);
-  return locked.find(
-    (key) => key.id === id && key.workspaceId === workspaceId && environments.includes(key.environment),
-  );
 }
 
 /** Records a key's replacement, and the overlap's end, when the old key expires. */

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { toScope } from '@rms/base/tenant';
-import { cutPage, inTransaction, readPageToken, tokensOf } from '@rms/postgres/db';
+import { cutPage, inTransaction, readFullPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { invalid } from '../refusals.ts';
@@ -31,12 +31,13 @@ export function searchRequests({
     };
     const binding = JSON.stringify(['requests', scope, filter]);
     const start = readPageToken(pageTokenKeys, binding, request.pageToken);
-    const page = { ...scope, filter, start, limit: pageSize + 1 };
     // One snapshot, so that requests reported between the queries do not shift the last row that was read.
     return inTransaction(pool, async (tx) => {
       await tx.query('set transaction isolation level repeatable read, read only');
-      const { found, scanEnd } = await search(tx, page);
-      const cut = cutPage(found, pageSize, start, scanEnd);
+      const { rows, scanEnd } = await readFullPage(start, pageSize + 1, (from, limit) =>
+        search(tx, { ...scope, filter, start: from, limit }),
+      );
+      const cut = cutPage(rows, pageSize, start, scanEnd);
       return {
         requests: cut.items.map(({ startedUs: _, ...one }) => toRequestMessage(one)),
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ startedUs, requestId }) => [startedUs, requestId]),

@@ -4,25 +4,25 @@ import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { KeysService, UpdateKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { lockToChange } from '../key/granting-key.ts';
 import { checkKeyInput, type KeyInput, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyUpdated } from '../key/key-audit.ts';
 import { toKeyMessages } from '../key/key-message.ts';
-import { columns, type KeyRef, type KeyRow, lockKeys, toKey } from '../key/key-queries.ts';
+import { columns, type KeyRow, toKey } from '../key/key-queries.ts';
 import { insertPendingMarkers } from '../key/marker-queries.ts';
 import { markerOf, refOf } from '../key/revoke.ts';
 import { optional } from '../plan/plan-message.ts';
-import { found } from '../refusals.ts';
 import type { HandlerParts } from './handler.ts';
 
 /**
  * Changes the fields that are set. Responds once the change, such as a narrower allowlist, is effective at every
  * gateway.
  */
-export function updateKey({ pool, markers, log }: HandlerParts): Handlers<typeof KeysService>['updateKey'] {
+export function updateKey({ pool, time, markers, log }: HandlerParts): Handlers<typeof KeysService>['updateKey'] {
   return async (request, context) => {
     const { workspaceId, id, expectedVersions } = request;
     const updated = await inTransaction(pool, async (tx) => {
-      const key = found(await lockKey(tx, refOf(request)), 'key', id);
+      const key = await lockToChange(tx, context, refOf(request), new Date(time.nowMs()));
       checkVersion(key.version, expectedVersions);
       const updated = await writeKey(tx, { ...key, ...changed(key, request) });
       await insertPendingMarkers(tx, [markerOf(updated)]);
@@ -54,11 +54,6 @@ function changed(key: StoredKey, { name, allowedIps, rateLimit, expiry: given }:
     now,
   );
   return expiry ? input : { ...input, expiresAt: key.expiresAt };
-}
-
-/** Returns one key, locked until the transaction ends. */
-async function lockKey(tx: Queryable, ref: KeyRef): Promise<StoredKey | undefined> {
-  return (await lockKeys(tx, [ref]))[0];
 }
 
 /** Stores the changeable settings of a key: name, allowlist, rate limit and expiry. */

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Role } from '@rms/proto/rms/auth/v1/user_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { perSuite } from '@rms/testkit';
@@ -18,22 +19,34 @@ describe('Keys and the role of their creator', () => {
     ['developer', Role.DEVELOPER, [Scope.READ, Scope.WRITE]],
     ['admin', Role.ADMIN, all],
     ['owner', Role.OWNER, all],
-  ])('a user with the role %s creates and rolls only keys that the role permits', async (_, role, permitted) => {
-    const user = await auth.newUser({ role, workspaceId });
-    for (const scope of all) {
-      const { id } = await auth.newKey({ workspaceId, scope });
-      for (const call of [
-        auth.keys.createKey({ workspaceId, environment, scope, name: 'by a user' }, as(user)),
-        auth.keys.rollKey({ workspaceId, id }, as(user)),
-      ]) {
-        const outcome = await call.then(
-          () => 'created',
-          ({ code }) => code,
+  ])(
+    'a user with the role %s creates, changes and rolls only keys that the role permits',
+    async (_, role, permitted) => {
+      const user = await auth.newUser({ role, workspaceId });
+      for (const scope of all) {
+        const { id } = await auth.newKey({ workspaceId, scope });
+        for (const call of [
+          () => auth.keys.createKey({ workspaceId, environment, scope, name: 'by a user' }, as(user)),
+          () => auth.keys.updateKey({ workspaceId, id, name: 'changed', allowedIps: { cidrs: [] } }, as(user)),
+          () =>
+            auth.keys.updateKey({ workspaceId, id, expiry: { time: timestampFromMs(Date.now() + 60_000) } }, as(user)),
+          () => auth.keys.rollKey({ workspaceId, id }, as(user)),
+        ]) {
+          const outcome = await call().then(
+            () => 'done',
+            ({ code }) => code,
+          );
+          expect([scope, outcome]).toEqual([scope, permitted.includes(scope) ? 'done' : 'insufficient_role']);
+        }
+        // Without the permission to create the key, it is unchanged, and can still be revoked.
+        const { key } = await auth.keys.getKey({ workspaceId, id });
+        expect([key?.name === 'changed', key?.expireTime !== undefined]).toEqual(
+          Array(2).fill(permitted.includes(scope)),
         );
-        expect([scope, outcome]).toEqual([scope, permitted.includes(scope) ? 'created' : 'insufficient_role']);
+        await auth.keys.revokeKey({ workspaceId, id }, as(user));
       }
-    }
-  });
+    },
+  );
 
   test.each([
     ['viewer', Role.VIEWER, []],

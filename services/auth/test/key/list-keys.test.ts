@@ -80,7 +80,7 @@ describe('ListKeys', () => {
     }
   });
 
-  test('a page of valid keys reads a bounded number of keys that are not valid', async () => {
+  test('a page of valid keys reads on after 10,000 keys that are not valid', async () => {
     const valid = await auth.newKey();
     const { workspaceId } = valid;
     await auth.database.pool.query(
@@ -91,9 +91,7 @@ describe('ListKeys', () => {
       [workspaceId],
     );
     const request = { workspaceId, environment: Environment.LIVE, validOnly: true, pageSize: 10 };
-    const first = await auth.keys.listKeys(request);
-    expect(first.keys).toEqual([]);
-    const { keys } = await auth.keys.listKeys({ ...request, pageToken: first.nextPageToken });
+    const { keys } = await auth.keys.listKeys(request);
     expect(keys.map(({ id }) => id)).toEqual([valid.id]);
   });
 

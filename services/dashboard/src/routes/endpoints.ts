@@ -8,6 +8,7 @@ import {
   replayEndpoints,
   requestEndpoints,
   resourceEndpoints,
+  webhookCertificateEndpoints,
   webhookEndpoints,
   workspaceEndpoints,
 } from '@rms/api';
@@ -84,6 +85,7 @@ export const endpoints: readonly Endpoint[] = [
 
   ...keyEndpoints.map(apiEndpoint),
   ...webhookEndpoints.map(apiEndpoint),
+  ...webhookCertificateEndpoints.map(apiEndpoint),
 
   redeliverSelected,
   tailDeliveries,

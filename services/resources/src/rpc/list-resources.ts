@@ -1,6 +1,14 @@
 import { RmsError } from '@rms/base/errors';
 import type { Keys } from '@rms/base/secrets';
-import { cutPage, type PageStart, type Pool, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
+import {
+  cutPage,
+  type PageStart,
+  type Pool,
+  type Queryable,
+  readFullPage,
+  readPageToken,
+  tokensOf,
+} from '@rms/postgres/db';
 import type { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
 import {
@@ -36,8 +44,16 @@ export function listResources(parts: {
     const listing: Listing = { ...tenantOf(context), status: fromStatusMessage(status), sort, namePrefix, metadata };
     const binding = bindingOf(listing);
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const { resources, size, total, scanEnd } = await readPage(pool, listing, start, pageSize);
-    const cut = cutPage(resources, size, start, scanEnd);
+    let [size, total, bytes] = [0, 0, pageBytes];
+    const { rows, scanEnd } = await readFullPage(start, pageSize + 1, async (from, limit) => {
+      const part = await readPage(pool, listing, from, limit - 1, bytes);
+      const { resources } = part;
+      size += part.size;
+      total = part.total;
+      bytes -= resources.reduce((sum, { metadataJson }) => sum + Buffer.byteLength(metadataJson), 0);
+      return { rows: resources, scanEnd: resources.length > part.size ? undefined : part.scanEnd };
+    });
+    const cut = cutPage(rows, size, start, scanEnd);
     return {
       resources: cut.items.map(toResourceMessage),
       ...tokensOf(pageTokenKeys, binding, cut, start, (resource) => sortKeysOf(listing.sort, resource)),
@@ -76,7 +92,7 @@ const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
  */
 const pageBytes = 2 * 1024 * 1024;
 
-/** Resources with the first pair that a page of a list by metadata reads. Bounds its cost if few match. */
+/** Resources with the first pair that a read of a list by metadata visits. Bounds its cost if few match. */
 const maxCandidates = 2_000;
 
 /** A page of resources, in the list's order. */
@@ -91,7 +107,7 @@ interface ResourcePage {
 }
 
 /**
- * Reads up to `limit` resources after `start` (before it, in reverse order), within {@link pageBytes}, and the exact
+ * Reads up to `limit` resources after `start` (before it, in reverse order), within `bytes` of metadata, and the exact
  * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
  * `created_at` scan one range per status and merge them. A list by metadata scans the resources with the first pair.
  */
@@ -100,6 +116,7 @@ export async function readPage(
   listing: Listing,
   start: PageStart | undefined,
   limit: number,
+  bytes = pageBytes,
 ): Promise<ResourcePage> {
   const { status, sort, namePrefix, metadata } = listing;
   const isCounted = namePrefix === '' && metadata.length === 0;
@@ -110,7 +127,7 @@ export async function readPage(
     ResourceRow & { total: string; id: string | null; fits: boolean; scan_end: string | null }
   >({
     name: ['resources-page', ...variant, metadata.length].join('-'),
-    ...pageQuery(listing, start, descending, limit + 1),
+    ...pageQuery(listing, start, descending, limit + 1, bytes),
   });
   const found = rows.filter(({ id }) => id !== null);
   const size = Math.min(limit, found.filter(({ fits }) => fits).length);
@@ -120,9 +137,9 @@ export async function readPage(
   return { resources: backwards ? resources.reverse() : resources, size, total, scanEnd };
 }
 
-function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number) {
+function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number, bytes: number) {
   const { workspaceId, environment, status, sort, namePrefix, metadata } = listing;
-  const values: unknown[] = [workspaceId, environment, limit];
+  const values: unknown[] = [workspaceId, environment, limit, bytes];
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const columns = sortColumns[sort.field];
   const keyOf = ({ expressionOf }: SortColumn, value: string) => expressionOf?.(value) ?? value;
@@ -180,8 +197,8 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
         from page as r
     )
     -- Of the resources beyond the page, only the first is needed.
-    select total.total, total.scan_end, bytes_before < ${pageBytes} as fits,
-           ${resourceColumns(`case when bytes_before < ${pageBytes} then r.metadata else '{}' end`)}
+    select total.total, total.scan_end, bytes_before < $4::integer as fits,
+           ${resourceColumns(`case when bytes_before < $4 then r.metadata else '{}' end`)}
       from total left join sized as r on true order by ${order}`;
   return { text, values };
 }

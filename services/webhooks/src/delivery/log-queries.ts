@@ -74,6 +74,8 @@ const pageBytes = 1024 * 1024;
  * position to continue from, so that no request reads the whole log.
  */
 const maxRowsRead = 5_000;
+/** A page that is not full is read on, up to this number of reads, because each read is bounded. */
+const readsPerPage = 10;
 /** Maximum number of events that are read for a page filtered by request or resource. */
 const maxEvents = 200;
 
@@ -106,13 +108,22 @@ const firstRows = (page: string, source: LogSource, attempts: AttemptsRead, more
 
 /**
  * Reads deliveries, newest first. A page has fewer than `limit` deliveries if they would be too large together, or if
- * too few of the rows read match the filter. Everything is read from one snapshot, so that a delivery that moves
- * between the queue and the log appears exactly once.
+ * too few of the rows that {@link readsPerPage} reads return match the filter. Everything is read from one snapshot, so
+ * that a delivery that moves between the queue and the log appears exactly once.
  */
 export function readDeliveries(pool: Pool, reading: LogReading): Promise<LogPage> {
   return inTransaction(pool, async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only');
-    return readPage(tx, reading);
+    let page: LogRow[] = [];
+    let next = reading.filter.before;
+    for (let reads = 0; reads < readsPerPage; reads += 1) {
+      const read = await readPage(tx, { ...reading, filter: { ...reading.filter, before: next } });
+      const all = [...page, ...read.rows];
+      page = firstOf(all, reading.limit);
+      next = page.length < all.length ? page.at(-1)?.id : read.next;
+      if (next === undefined || page.length < all.length || page.length >= reading.limit) break;
+    }
+    return { deliveries: page, next };
   });
 }
 
@@ -146,7 +157,7 @@ export async function readChanged(tx: Queryable, scope: TenantScope, id: string)
   return rows[0];
 }
 
-async function readPage(tx: Queryable, reading: LogReading): Promise<LogPage> {
+async function readPage(tx: Queryable, reading: LogReading): Promise<LogPart> {
   const { filter, limit } = reading;
   const byEvents = filter.requestId !== undefined || filter.resourceId !== undefined;
   const read = byEvents ? readByEvents : readRange;
@@ -162,9 +173,8 @@ async function readPage(tx: Queryable, reading: LogReading): Promise<LogPage> {
     .flatMap(({ rows }) => rows)
     .filter(({ id }) => id >= readTo)
     .sort((a, b) => (a.id < b.id ? 1 : -1));
-  const deliveries = firstOf(found, limit);
-  const next = found.length > deliveries.length ? deliveries.at(-1)?.id : readTo || undefined;
-  return { deliveries, next };
+  const rows = firstOf(found, limit);
+  return { rows, next: found.length > rows.length ? rows.at(-1)?.id : readTo || undefined };
 }
 
 /** Returns the first rows, up to `limit` and {@link pageBytes}, but at least one. */

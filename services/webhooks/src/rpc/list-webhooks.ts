@@ -1,5 +1,15 @@
 import { type TenantScope, toScope } from '@rms/base/tenant';
-import { cutPage, inTransaction, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
+import {
+  cutPage,
+  inTransaction,
+  type PageRows,
+  type PageStart,
+  type Pool,
+  type Queryable,
+  readFullPage,
+  readPageToken,
+  tokensOf,
+} from '@rms/postgres/db';
 import { WebhookHealthState } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import type { ListWebhooksRequest, WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import { enumNames, type Handlers } from '@rms/rpc';
@@ -8,8 +18,10 @@ import { toWebhookMessage, webhookStatuses } from '../webhook/webhook-message.ts
 import { columns, read, toWebhook, type WebhookRow } from '../webhook/webhook-queries.ts';
 import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
-/** Maximum number of webhooks that a page filtered by status or health reads. */
+/** Maximum number of webhooks that a read filtered by status or health reads. */
 const webhooksRead = 10_000;
+/** A page ends with the webhook that brings it to this size, in bytes. */
+const pageBytes = 1024 * 1024;
 const healthStates = enumNames(WebhookHealthState);
 
 /** A page to read. Webhooks must meet every condition. */
@@ -44,21 +56,51 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
     const filter = isFiltered ? [request.url, status ?? '', health ?? ''] : [];
     const binding = ['webhooks', scope.workspaceId, ...scope.environments, ...filter].join('\n');
     const start = readPageToken(pageTokenKeys, binding, pageToken);
-    const page = { ...scope, start, url: urlOf(request), conditions, limit: pageSize + 1 };
-    // One snapshot, so that webhooks created between the queries do not shift the last one that was read.
-    return inTransaction(pool, async (tx) => {
-      await tx.query('set transaction isolation level repeatable read, read only');
-      const { webhooks, lastRead } = await readWebhooks(tx, page);
-      const cut = cutPage(webhooks, pageSize, start, lastRead === undefined ? undefined : [lastRead]);
-      return {
-        webhooks: cut.items.map(toWebhookMessage),
-        ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
-        totalSize: isFiltered ? 0n : await count(tx, scope),
-        page: cut.page,
-        pageSize,
-      };
-    });
+    const match = { ...scope, url: urlOf(request), conditions };
+    const readFull = (db: Queryable) =>
+      readFullPage(start, pageSize + 1, (from, limit) => readWebhooks(db, { ...match, start: from, limit }));
+    const { rows, scanEnd } = await (conditions.length === 0 ? readFull(pool) : inSnapshot(pool, readFull));
+    const cut = cutPage(...firstWithin(rows.map(toWebhookMessage), pageSize, start), start, scanEnd);
+    return {
+      webhooks: [...cut.items],
+      ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
+      totalSize: isFiltered ? 0n : await count(pool, scope),
+      page: cut.page,
+      pageSize,
+    };
   };
+}
+
+/** Runs the queries of a filtered list, so that webhooks created between them do not shift the last one that was read. */
+function inSnapshot<T>(pool: Pool, read: (tx: Queryable) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (tx) => {
+    await tx.query('set transaction isolation level repeatable read, read only');
+    return read(tx);
+  });
+}
+
+type WebhookMessage = ReturnType<typeof toWebhookMessage>;
+
+/** Returns the number of webhooks of a page, up to `pageSize` and {@link pageBytes}, and these webhooks with the next one. */
+function firstWithin(
+  messages: readonly WebhookMessage[],
+  pageSize: number,
+  start: PageStart | undefined,
+): [messages: readonly WebhookMessage[], size: number] {
+  const isBackwards = start?.direction === 'before';
+  let bytes = 0;
+  let size = 0;
+  for (const message of isBackwards ? messages.toReversed() : messages) {
+    if (size === pageSize || bytes >= pageBytes) break;
+    bytes += bytesOf(message);
+    size += 1;
+  }
+  return [isBackwards ? messages.slice(-size - 1) : messages.slice(0, size + 1), size];
+}
+
+/** Returns the approximate size of a message. Only the texts whose length users determine are counted. */
+function bytesOf({ url, description, filter, clientCertificate, headers, secretHeaders }: WebhookMessage): number {
+  return JSON.stringify([url, description, filter, clientCertificate, headers, secretHeaders]).length;
 }
 
 /** Returns the requested URL as it would be stored; undefined: any. */
@@ -72,12 +114,12 @@ function urlOf({ url }: ListWebhooksRequest): string | undefined {
 
 /**
  * Reads up to `limit` webhooks after or before `start`, newest first. With conditions, it reads at most
- * {@link webhooksRead} webhooks; if it stops there, `lastRead` is the ID of the last one.
+ * {@link webhooksRead} webhooks; if it stops there, `scanEnd` has the ID of the last one.
  */
 async function readWebhooks(
   db: Queryable,
   { workspaceId, environments, start, url, conditions, limit }: WebhookPage,
-): Promise<{ webhooks: Webhook[]; lastRead?: string }> {
+): Promise<PageRows<Webhook>> {
   const backwards = start?.direction === 'before';
   const order = backwards ? 'asc' : 'desc';
   const listed = (rows: WebhookRow[]) => (backwards ? rows.map(toWebhook).reverse() : rows.map(toWebhook));
@@ -90,7 +132,7 @@ async function readWebhooks(
       `select ${read} from webhooks.webhooks as w where ${where} order by w.id ${order} limit $3`,
       values,
     );
-    return { webhooks: listed(rows) };
+    return { rows: listed(rows), scanEnd: undefined };
   }
   // As a subquery, the limit is unknown to the planner, which then reads the index in order instead of sorting.
   const some = `select ${columns}, failing_since from webhooks.webhooks as w
@@ -101,7 +143,7 @@ async function readWebhooks(
       where ${conditions.join(' and ')} order by w.id ${order} limit $3`,
     values,
   );
-  if (rows.length === limit) return { webhooks: listed(rows) };
+  if (rows.length === limit) return { rows: listed(rows), scanEnd: undefined };
   const last = await db.query<{ id: string }>(
     `select id from (select id, $3::integer as unused from webhooks.webhooks as w
                       where ${where} order by w.id ${order} limit (select ${webhooksRead})) as read
@@ -109,7 +151,7 @@ async function readWebhooks(
     values,
   );
   const [end] = last.rows;
-  return { webhooks: listed(rows), ...(end ? { lastRead: end.id } : {}) };
+  return { rows: listed(rows), scanEnd: end && [end.id] };
 }
 
 async function count(db: Queryable, { workspaceId, environments }: TenantScope): Promise<bigint> {

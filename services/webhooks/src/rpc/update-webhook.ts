@@ -8,12 +8,14 @@ import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import {
   type ClientCertificate,
+  type PauseWebhookRequest,
   PauseWebhookResponseSchema,
+  type ResumeWebhookRequest,
   ResumeWebhookResponseSchema,
   type UpdateWebhookRequest,
   type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import type { Handlers } from '@rms/rpc';
+import type { Handlers, RpcContext } from '@rms/rpc';
 import { pauseEndpoint, resetEndpoint } from '../engine/lease/schedule-queries.ts';
 import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
@@ -63,26 +65,29 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
  * Pauses a webhook: it keeps its queue and gets deliveries, and none is attempted. Throws `conflict` if it is disabled.
  */
 export function pauseWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['pauseWebhook'] {
-  return async (request, context) => {
-    const once = idempotentRequest('pause webhook', request);
-    const { response, replayed } = await parts.idempotency.once(once, PauseWebhookResponseSchema, async (tx) => {
-      const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
-      return { webhook: toWebhookMessage(await storeChange(tx, context, webhook, enabled(webhook, 'paused'))) };
-    });
-    return { ...response, replayed };
-  };
+  return changeStatus(parts, 'pause webhook', PauseWebhookResponseSchema, 'paused');
 }
 
 /** Resumes a paused webhook: its due deliveries are attempted immediately. Throws `conflict` if it is disabled. */
 export function resumeWebhook(parts: HandlerParts): Handlers<typeof WebhooksService>['resumeWebhook'] {
-  return async (request, context) => {
-    const once = idempotentRequest('resume webhook', request);
-    const { response, replayed } = await parts.idempotency.once(once, ResumeWebhookResponseSchema, async (tx) => {
+  return changeStatus(parts, 'resume webhook', ResumeWebhookResponseSchema, 'active');
+}
+
+function changeStatus(
+  { idempotency, engine }: HandlerParts,
+  operation: string,
+  schema: typeof PauseWebhookResponseSchema | typeof ResumeWebhookResponseSchema,
+  status: 'paused' | 'active',
+) {
+  return async (request: PauseWebhookRequest | ResumeWebhookRequest, context: RpcContext) => {
+    const once = idempotentRequest(operation, request);
+    const { response, replayed } = await idempotency.once(once, schema, async (tx) => {
       const webhook = found(await lockWebhook(tx, toScope(request), request.id), 'webhook', request.id);
-      return { webhook: toWebhookMessage(await storeChange(tx, context, webhook, enabled(webhook, 'active'))) };
+      return { webhook: toWebhookMessage(await storeChange(tx, context, webhook, enabled(webhook, status))) };
     });
-    parts.engine.wake();
-    return { ...response, replayed };
+    engine.wake();
+    const { $typeName: _, ...changed } = response;
+    return { ...changed, replayed };
   };
 }
 

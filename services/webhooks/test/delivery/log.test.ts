@@ -140,7 +140,7 @@ describe('the log', () => {
     }
   });
 
-  test('reads a bounded number of rows per page: short pages continue, and no delivery is lost', async () => {
+  test('a page is filled by several bounded reads, and no delivery is lost', async () => {
     const workspaceId = newId('ws');
     const webhookId = newId('wh');
     const count = 12_000;
@@ -155,7 +155,7 @@ describe('the log', () => {
     );
     const deleted = await readAll(scopeOf(workspaceId), { eventType: 'resource.deleted' }, 3);
     expect(deleted.ids.map((id) => Number(id.slice(-16)))).toEqual([3, 5, 11_990, 11_991]);
-    expect(deleted.sizes).toEqual([2, 2]);
+    expect(deleted.sizes).toEqual([3, 1]);
     const live = await readAll(scopeOf(workspaceId, ['live']), { webhookId, eventType: 'resource.deleted' }, 3);
     expect(live.ids.map((id) => Number(id.slice(-16)))).toEqual([11_990]);
     // Undelivered deliveries have an index, so only matching rows are read.

@@ -154,6 +154,30 @@ describe('filters', () => {
     expect(receiver.requests.map(({ json }) => json.data.object.name).sort()).toEqual(['b2', 'c3']);
   });
 
+  // Every event reads the IDs and the filters of webhooks. Reading a moved value takes several more buffers.
+  test('only a filter that does not fit is moved out of the row of its webhook', async () => {
+    const tenant = newTenant();
+    const all = Array.from({ length: 50 }, (_, i) => ({ field: `metadata.key${i}`, op: 'eq', value: `value ${i}` }));
+    const values = Array.from({ length: 100 }, (_, i) => String(i));
+    const large = Array.from({ length: 8 }, () => ({ field: 'name', op: 'in', value: values }));
+    for (const [conditions, moved] of [
+      [all, []],
+      [large, ['filter_query']],
+    ]) {
+      const { id } = await rms.subscribe(tenant, receiver.url, { filter: JSON.stringify({ all: conditions }) });
+      const { rows } = await rms.database.pool.query<{ moved: string[] }>(
+        `select array(
+                  select attname::text from pg_attribute
+                   where attrelid = 'webhooks.webhooks'::regclass and attnum > 0 and attlen = -1
+                     and xpath_exists('/row/moved[text()="true"]', query_to_xml(format(
+                           'select pg_column_toast_chunk_id(%I) is not null as moved from webhooks.webhooks where id = %L',
+                           attname, $1::text), false, true, ''))) as moved`,
+        [id],
+      );
+      expect(rows).toEqual([{ moved }]);
+    }
+  });
+
   test('invalid filters are refused with the place of the problem', async () => {
     const tenant = newTenant();
     const eq = { field: 'name', op: 'eq', value: 'x' };

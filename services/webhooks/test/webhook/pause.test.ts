@@ -168,4 +168,29 @@ describe('the list of webhooks', () => {
       },
     );
   });
+
+  test('is listed in pages of about 1 MiB, in both directions', async () => {
+    const tenant = newTenant();
+    await rms.database.pool.query(
+      `insert into webhooks.webhooks (workspace_id, environment, id, url, events, status, secret_sealed, max_retries,
+                                      initial_delay_ms, max_delay_ms, created_at, updated_at, client_certificate)
+       select $1, 'live', 'wh_large' || lpad(i::text, 3, '0'), 'https://example.com', '{*}', 'active', '', 5, 1, 1, now(), now(), repeat('x', 30000)
+         from generate_series(1, 100) as i`,
+      [tenant.workspaceId],
+    );
+    for (const filter of [{}, { status: WebhookStatus.ACTIVE }]) {
+      const first = await rms.webhooks.listWebhooks({ ...tenant, pageSize: 100, ...filter });
+      const next = await rms.webhooks.listWebhooks({
+        ...tenant,
+        pageSize: 100,
+        pageToken: first.nextPageToken,
+        ...filter,
+      });
+      const back = { ...tenant, pageSize: 100, pageToken: next.previousPageToken, ...filter };
+      expect([first, next, await rms.webhooks.listWebhooks(back)].map(({ webhooks }) => webhooks.length)).toEqual([
+        35, 35, 35,
+      ]);
+      expect(next.webhooks[0]?.id).toBe('wh_large065');
+    }
+  });
 });

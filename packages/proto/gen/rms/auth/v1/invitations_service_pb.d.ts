@@ -58,6 +58,11 @@ export declare type Invitation = Message<"rms.auth.v1.Invitation"> & {
    * @generated from field: google.protobuf.Timestamp expire_time = 7;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: int64 version = 8;
+   */
+  version: bigint;
 };
 
 /**
@@ -272,6 +277,13 @@ export declare type RevokeInvitationRequest = Message<"rms.auth.v1.RevokeInvitat
    * @generated from field: string id = 2;
    */
   id: string;
+
+  /**
+   * Versions. If the invitation has none of them, the method fails with precondition_failed. Empty: any version.
+   *
+   * @generated from field: repeated int64 expected_versions = 3;
+   */
+  expectedVersions: bigint[];
 };
 
 /**

@@ -62,6 +62,13 @@ export declare type Member = Message<"rms.auth.v1.Member"> & {
    * @generated from field: bool disabled = 8;
    */
   disabled: boolean;
+
+  /**
+   * Every change of the role increases it.
+   *
+   * @generated from field: int64 version = 9;
+   */
+  version: bigint;
 };
 
 /**
@@ -199,6 +206,13 @@ export declare type UpdateMemberRequest = Message<"rms.auth.v1.UpdateMemberReque
    * @generated from field: rms.auth.v1.Role role = 3;
    */
   role: Role;
+
+  /**
+   * Versions. If the member has none of them, the method fails with precondition_failed. Empty: any version.
+   *
+   * @generated from field: repeated int64 expected_versions = 4;
+   */
+  expectedVersions: bigint[];
 };
 
 /**
@@ -243,6 +257,13 @@ export declare type RemoveMemberRequest = Message<"rms.auth.v1.RemoveMemberReque
    * @generated from field: bool revoke_keys = 3;
    */
   revokeKeys: boolean;
+
+  /**
+   * Versions. If the member has none of them, the method fails with precondition_failed. Empty: any version.
+   *
+   * @generated from field: repeated int64 expected_versions = 4;
+   */
+  expectedVersions: bigint[];
 };
 
 /**

@@ -50,6 +50,7 @@ export function KeyPage() {
       </>
     );
   }
+  const mayChange = permissionsToCreateKey(key).every((permission) => may(role, permission));
   return (
     <>
       <PageHeader
@@ -60,8 +61,8 @@ export function KeyPage() {
         actions={
           mayWrite && isValidKey(key) ? (
             <>
-              <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-              {key.status === 'active' && permissionsToCreateKey(key).every((permission) => may(role, permission)) ? (
+              {mayChange ? <Button onClick={() => setOpenDialog('edit')}>Edit</Button> : null}
+              {mayChange && key.status === 'active' ? (
                 <Button onClick={() => setOpenDialog('roll')}>Roll</Button>
               ) : null}
               <Button variant="danger" onClick={() => setOpenDialog('revoke')}>
