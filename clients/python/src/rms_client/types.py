@@ -85,7 +85,7 @@ class WebhookFilterElement(TypedDict):
     field: NotRequired[str]
     """`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`."""
     op: NotRequired[Literal["eq", "ne", "in", "not_in", "prefix", "exists", "not_exists"]]
-    value: NotRequired[Union[str, Sequence[str]]]
+    value: NotRequired[Any]
     """A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`."""
 
 

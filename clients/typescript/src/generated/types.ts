@@ -69,7 +69,7 @@ export interface WebhookFilterElement {
   field?: string | undefined;
   op?: "eq" | "ne" | "in" | "not_in" | "prefix" | "exists" | "not_exists" | undefined;
   /** A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`. */
-  value?: string | readonly string[] | undefined;
+  value?: unknown | undefined;
 }
 
 /**

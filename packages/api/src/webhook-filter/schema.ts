@@ -15,8 +15,9 @@ const filterElement = z
       .optional()
       .describe('`name`, `status`, `input_type`, `metadata.<key>` or `previous_attributes.<field>`.'),
     op: z.enum(filterOperators).optional(),
+    // Generators of clients mistype a union of a string and a list. {@link filterProblems} checks the type.
     value: z
-      .union([z.string(), z.array(z.string())])
+      .unknown()
       .optional()
       .describe('A string; a list of strings for `in` and `not_in`; absent for `exists` and `not_exists`.'),
   })

@@ -16,7 +16,12 @@ export function testFilter({ pool }: HandlerParts): Handlers<typeof WebhooksServ
     const details = [
       ...violations,
       ...(isGiven === (request.eventId !== '')
-        ? [{ field: 'event', message: 'must be given, or event_id instead' }]
+        ? [
+            {
+              field: 'event',
+              message: isGiven ? 'must not be given with event_id' : 'must be given, or event_id instead',
+            },
+          ]
         : []),
     ];
     if (details.length > 0) throw new RmsError('invalid_request', { details });
