@@ -20,6 +20,8 @@ const imageUser = '65532';
 const [sources, folder, node] = process.argv.slice(2);
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'));
 const lock = readJson(sources, 'package-lock.json');
+/** Packages that a service reads as a file and never imports, so that their dependencies are not needed. */
+const read = new Set(['node_modules/@scalar/fastify-api-reference']);
 const roots = [...new Set(Object.values(programs).map((file) => dirname(dirname(file))))];
 
 // The dashboard's pages, into its dist folder.
@@ -29,6 +31,8 @@ run(join(sources, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', '-c', 'ser
 const shipped = new Set();
 for (const root of roots) ship(root);
 for (const path of [...shipped].sort()) copy(path);
+// The gateway's API reference contains the guides.
+cpSync(join(sources, 'docs'), join(folder, 'docs'), { recursive: true, filter: isGuide });
 writeManifests();
 writeCommands();
 run(join(sources, 'deploy', 'image', 'fill-compile-cache.mjs'), folder);
@@ -43,6 +47,7 @@ function run(...command) {
 function ship(path) {
   if (shipped.has(path) || path.includes('node_modules/@types/')) return;
   shipped.add(path);
+  if (read.has(path)) return;
   const { dependencies = {}, optionalDependencies = {} } = readJson(sources, path, 'package.json');
   for (const name of Object.keys({ ...optionalDependencies, ...dependencies })) {
     const found = find(path, name);
@@ -78,6 +83,11 @@ function copy(path) {
   const link = join(folder, 'node_modules', name);
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(relative(dirname(link), join(folder, path)), link);
+}
+
+/** Documents directly in docs/. */
+function isGuide(file) {
+  return file === join(sources, 'docs') || (dirname(file) === join(sources, 'docs') && file.endsWith('.md'));
 }
 
 /** Own files: sources, bundled pages, migrations. */

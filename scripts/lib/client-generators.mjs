@@ -1,10 +1,10 @@
 // Generators of API clients, and the commands that compile their results.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { installPackages } from './packages.mjs';
 import { root } from './prepare.mjs';
-import { cache, find, findGo, findProgram, findPythonProgram } from './tools.mjs';
+import { cache, find, findGo, findProgram, findPythonProgram, keep } from './tools.mjs';
 
 const versions = {
   openapiGenerator: '7.17.0',
@@ -135,7 +135,7 @@ function openapiGenerator() {
   try {
     const artifact = `org.openapitools:openapi-generator-cli:${versions.openapiGenerator}`;
     run('mvn', ['-q', '-B', mavenCopy, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`]);
-    renameSync(join(folder, name), jar);
+    keep(join(folder, name), jar);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -158,8 +158,7 @@ function typescriptTools() {
     `@types/node@${versions.nodeTypes}`,
   ];
   run('npm', ['install', '--no-audit', '--no-fund', '--silent', '--save-exact', ...packages], { cwd: building });
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(building, folder);
+  keep(building, folder);
   return programs;
 }
 

@@ -1,8 +1,6 @@
 // What both clients are generated from: the operations and schemas of the OpenAPI document, with the names that the
 // clients give them.
 
-/** Nouns of the clients by the first segment of a path, where they differ. */
-const nouns = { api_keys: 'keys', audit_log: 'audit' };
 /** Names of schemas that would hide a global of TypeScript and Python. */
 const renamed = { Error: 'ErrorDocument' };
 
@@ -33,10 +31,9 @@ export function operationsByNoun(document) {
   /** @type {Map<string, Operation[]>} */
   const found = new Map();
   for (const [path, methods] of Object.entries(document.paths)) {
-    const [, , collection, ...segments] = path.split('/');
-    const noun = nouns[collection] ?? collection;
     for (const [method, operation] of Object.entries(methods)) {
-      const named = operationOf(document, { path, method, segments, operation });
+      const [noun, name] = operation['x-client-method'].split('.');
+      const named = { name, ...operationOf(document, { path, method, operation }) };
       const others = found.get(noun) ?? [];
       if (others.some(({ name }) => name === named.name)) throw new Error(`two operations are ${noun}.${named.name}`);
       found.set(noun, [...others, named]);
@@ -45,7 +42,7 @@ export function operationsByNoun(document) {
   return found;
 }
 
-function operationOf(document, { path, method, segments, operation }) {
+function operationOf(document, { path, method, operation }) {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const inPlace = (place) => parameters.filter((one) => one.in === place);
   const headers = inPlace('header').map(({ name }) => name);
@@ -58,7 +55,6 @@ function operationOf(document, { path, method, segments, operation }) {
   const results = schemas.map((schema) => (isList ? schema : resolve(document, schema).properties?.data));
   if (results.includes(undefined)) throw new Error(`a response of ${operationId} has no data`);
   return {
-    name: operationName(segments, operationId, method),
     method: method.toUpperCase(),
     path,
     text: [`${summary}.`, description].join(' '),
@@ -76,17 +72,6 @@ function operationOf(document, { path, method, segments, operation }) {
     hasIfNoneMatch: headers.includes('If-None-Match'),
     isKeyed: headers.includes('Idempotency-Key'),
   };
-}
-
-/**
- * Returns the last segment of the path unless it is a parameter, otherwise the verb of the operation's ID. A part of an
- * object that is set and removed has both: `set_client_certificate`.
- */
-function operationName(segments, operationId, method) {
-  const last = segments.at(-1) ?? '{';
-  const verb = /^[a-z]+/.exec(operationId)[0];
-  if (last.startsWith('{')) return verb;
-  return method === 'put' || method === 'delete' ? `${verb}_${last}` : last;
 }
 
 function querySchema(operationId, parameters) {

@@ -1,8 +1,8 @@
 // Strict schemas of custom resources, from the CustomResourceDefinitions in the Go modules of their projects.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { cache, execute, findGo } from './tools.mjs';
+import { cache, execute, findGo, keep } from './tools.mjs';
 
 const definitions = [
   {
@@ -39,7 +39,7 @@ export function findCrdSchemas() {
       );
       for (const file of files) convert(parse(readFileSync(join(root, file), 'utf8')), fresh);
     }
-    renameSync(fresh, folder);
+    keep(fresh, folder);
   }
   return join(folder, '{{.Group}}', '{{.ResourceKind}}_{{.ResourceAPIVersion}}.json');
 }

@@ -60,7 +60,7 @@ function compile(go, { module, replace, built }) {
     execute(go, ['get', `${path}@${version}`], options);
     mkdirSync(dirname(built), { recursive: true });
     execute(go, ['build', '-trimpath', '-o', `${built}.${process.pid}`, path], options);
-    renameSync(`${built}.${process.pid}`, built);
+    keep(`${built}.${process.pid}`, built);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -84,7 +84,7 @@ export function findSchemas() {
       execute('python3', ['-c', unpack, join(temporary, wheel), unpacked]);
       mkdirSync(cache, { recursive: true });
       execute('cp', ['-r', unpacked, `${folder}.${process.pid}`]);
-      renameSync(`${folder}.${process.pid}`, folder);
+      keep(`${folder}.${process.pid}`, folder);
     } finally {
       rmSync(temporary, { recursive: true, force: true });
     }
@@ -126,7 +126,7 @@ export function findPromtool() {
     const [archive] = readdirSync(temporary);
     mkdirSync(cache, { recursive: true });
     execute('dpkg', ['-x', join(temporary, archive), `${folder}.${process.pid}`]);
-    renameSync(`${folder}.${process.pid}`, folder);
+    keep(`${folder}.${process.pid}`, folder);
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -158,6 +158,16 @@ export function find(name) {
         return false;
       }
     });
+}
+
+/** Moves a built file or folder to its place in the cache, unless another process has been faster. */
+export function keep(built, place) {
+  try {
+    renameSync(built, place);
+  } catch (error) {
+    if (!existsSync(place)) throw error;
+    rmSync(built, { recursive: true, force: true });
+  }
 }
 
 /** Returns the command's output. Throws a PrepareError with the last line of its stderr. */

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import httpx
 import pytest
 from conftest import Service
 
@@ -25,6 +26,16 @@ def test_the_examples_pass_mypy(tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(CODE, "utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_samples_of_the_api_reference_pass_mypy(service: Service, tmp_path: pathlib.Path) -> None:
+    paths = httpx.get(f"{service['url']}/openapi.json").json()["paths"]
+    for operation in (operation for item in paths.values() for operation in item.values()):
+        (sample,) = (sample for sample in operation["x-codeSamples"] if sample["lang"] == "Python")
+        (tmp_path / f"{operation['operationId']}.py").write_text(sample["source"] + "\n", "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

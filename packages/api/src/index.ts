@@ -31,6 +31,7 @@ export { resourceEndpoints } from './resource/endpoints.ts';
 export type { FullResource, Resource } from './resource/schema.ts';
 export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';
 export { tags } from './tags.ts';
+export { versionOfService } from './version.ts';
 export { createWebhook, webhookEndpoints } from './webhook/endpoints.ts';
 export {
   type FullWebhook,

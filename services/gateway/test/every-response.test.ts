@@ -21,7 +21,7 @@ describe('Every response', () => {
     ['GET', '/readyz', {}],
     ['GET', '/openapi.json', {}],
     ['GET', '/docs', {}],
-    ['GET', '/docs/swagger-ui-bundle.js', {}],
+    ['GET', '/docs/scalar.js', {}],
     ['HEAD', '/v1/resources', {}],
   ] as const;
 
@@ -66,8 +66,9 @@ describe('Every response', () => {
         ...same
       } = Object.fromEntries(securityHeaders);
       const isPage = path.startsWith('/docs');
+      const isFile = isPage || path === '/openapi.json';
       expect(headers).toMatchObject(Object.fromEntries(Object.entries(same).map(([n, v]) => [n.toLowerCase(), v])));
-      expect(headers['cache-control']).toBe(isPage ? 'no-cache' : caching);
+      expect(headers['cache-control']).toBe(isFile ? 'no-cache' : caching);
       const pagePolicy = expect.stringMatching(/^default-src 'none'; script-src 'self';/);
       expect(headers['content-security-policy']).toEqual(isPage ? pagePolicy : policy);
       expect(headers).not.toHaveProperty('strict-transport-security');

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { envelopeOf } from '@rms/api';
+import { endpoints, envelopeOf } from '@rms/api';
+import { errorKinds } from '@rms/base/errors';
 import { eventTypes } from '@rms/base/webhook-events';
 import { disposable, perSuite } from '@rms/testkit';
 import { openApiDocument } from '../src/openapi/document.ts';
@@ -219,13 +220,59 @@ describe('The OpenAPI document', () => {
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/);
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link as string);
-    expect(links.length).toBe(4);
+    expect(links).toEqual(['docs/icon.svg', 'docs/scalar.js', 'docs/start.js']);
     for (const link of links) {
-      expect(link).toMatch(/^docs\//);
       const file = await api.send('GET', `/${link}`);
       expect([file.status, file.text.length > 0]).toEqual([200, true]);
     }
     expect(page.text).not.toMatch(/<script(?![^>]*src=)|\son\w+=|style=/);
+  });
+
+  test('is sent compressed, and again only if it has changed, as are the files of its page', async () => {
+    for (const path of ['/openapi.json', '/docs/scalar.js']) {
+      const plain = await api.send('GET', path);
+      const packed = await fetch(api.gateway.addresses.live + path);
+      const { headers } = packed;
+      expect([headers.get('content-encoding'), headers.get('vary')]).toEqual(['gzip', 'Accept-Encoding']);
+      expect(Number(headers.get('content-length'))).toBeLessThan(plain.text.length / 3);
+      expect(await packed.text()).toBe(plain.text);
+      const etag = headers.get('etag') ?? '';
+      const repeated = await api.send('GET', path, { headers: { 'If-None-Match': etag } });
+      expect([repeated.status, repeated.text, repeated.headers.etag]).toEqual([304, '', etag]);
+      expect((await api.send('HEAD', path)).headers['content-length']).toBe(String(Buffer.byteLength(plain.text)));
+    }
+  });
+
+  test('contains the guides and the error catalog, with links only to its own pages', () => {
+    const { tags, 'x-tagGroups': groups } = openApiDocument() as {
+      tags: { name: string; description: string }[];
+      'x-tagGroups': { name: string; tags: string[] }[];
+    };
+    expect(groups.map(({ name }) => name)).toEqual(['Guide', 'Operations', 'Receiving webhooks']);
+    expect(groups.flatMap((group) => group.tags).sort()).toEqual(tags.map(({ name }) => name).sort());
+    const textOf = (name: string) => tags.find((tag) => tag.name === name)?.description ?? '';
+    for (const name of ['Authentication', 'Errors', 'Lists', 'Idempotency', 'Limits', 'Verifying signatures']) {
+      expect(textOf(name).length).toBeGreaterThan(300);
+    }
+    for (const code of Object.keys(errorKinds)) expect(textOf('Error codes')).toContain(`### \`${code}\``);
+    const pages = new Set(tags.map(({ name }) => `#tag/${name.toLowerCase().replaceAll(' ', '-')}`));
+    const links = tags.flatMap(({ description }) => [...description.matchAll(/\]\(([^)\s]+)\)/g)]);
+    expect(links.length).toBeGreaterThan(8);
+    expect(links.map(([, target = '']) => target).filter((target) => !pages.has(target))).toEqual([]);
+  });
+
+  test('has samples for curl and both clients for every operation, with a body and parameters that are valid', () => {
+    const { paths } = openApiDocument() as { paths: Record<string, Record<string, { 'x-codeSamples': object[] }>> };
+    for (const { path, method, operationId, body, query } of endpoints) {
+      const samples = paths[path]?.[method]?.['x-codeSamples'] as { label: string; source: string }[];
+      expect([operationId, samples.map(({ label }) => label)]).toEqual([operationId, ['curl', 'TypeScript', 'Python']]);
+      for (const { source } of samples) expect(source).not.toMatch(/undefined|\[object|\{id\}/);
+      const example = body?.meta()?.example;
+      expect([operationId, example === undefined]).toEqual([operationId, body === undefined]);
+      expect(body?.safeParse(example).error).toBeUndefined();
+      const parameters = query?.meta()?.example ?? {};
+      expect(query?.safeParse(parameters).error).toBeUndefined();
+    }
   });
 
   test('has an icon, also at the path that browsers request by default', async () => {

@@ -27,6 +27,8 @@ const rangeQuery = {
     .describe('Length of the intervals, which begin at whole minutes, hours and days of UTC.'),
 };
 
+const example = { from: '2026-01-02T00:00:00Z', granularity: 'day' };
+
 const about =
   'Without `group_by`, there is a point for every interval. With `group_by`, there are points for the groups and ' +
   'intervals in which something was counted, so that their sums are the same. Counts appear within two seconds, in ' +
@@ -43,7 +45,7 @@ const getRequestMetrics = defineEndpoint({
     '`5xx`; `none` are requests without a route, or without a response because the client disconnected.',
   tag: 'Metrics',
   permission: 'metrics:read',
-  query: z.strictObject({ ...rangeQuery, group_by: z.enum(requestGroupings).optional() }),
+  query: z.strictObject({ ...rangeQuery, group_by: z.enum(requestGroupings).optional() }).meta({ example }),
   success: { status: 200, description: 'The requests.', schema: requestMetrics },
   async handle({ context, query, tenant, backend, signal }) {
     const { workspaceId, environment } = tenant;
@@ -69,11 +71,13 @@ const getDeliveryMetrics = defineEndpoint({
     'an attempt is in `none`.',
   tag: 'Metrics',
   permission: 'metrics:read',
-  query: z.strictObject({
-    ...rangeQuery,
-    group_by: z.enum(deliveryGroupings).optional(),
-    webhook_id: idFilter('wh').optional().describe('Only deliveries to this webhook.'),
-  }),
+  query: z
+    .strictObject({
+      ...rangeQuery,
+      group_by: z.enum(deliveryGroupings).optional(),
+      webhook_id: idFilter('wh').optional().describe('Only deliveries to this webhook.'),
+    })
+    .meta({ example }),
   success: { status: 200, description: 'The deliveries.', schema: deliveryMetrics },
   async handle({ context, query, tenant, backend, signal }) {
     const { workspaceId, environment } = tenant;

@@ -65,7 +65,7 @@ const environment = z.enum(environments);
 
 export const timeline = z
   .strictObject({
-    request_id: z.string(),
+    request_id: z.string().meta({ examples: ['req_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
     type: z.literal('request_timeline'),
     trace_ids: z.array(z.string()),
     requests: z

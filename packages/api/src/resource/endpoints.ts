@@ -51,19 +51,23 @@ const getResource = defineEndpoint<{ input_type?: 'true' | 'false' | undefined }
 
 const sortFields = ['created_at', 'updated_at', 'name'] as const;
 
-const listQuery = z.strictObject({
-  status: status.optional().describe('Only resources with this status.'),
-  ...pageQuery,
-  sort: z
-    .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
-    .optional()
-    .describe('Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.')
-    .meta({ override: { default: '-created_at' } }),
-  name_prefix: text(1, resourceNameLength)
-    .optional()
-    .describe('Only resources whose name begins so, without regard to case and accents. Sorts by name.'),
-  metadata: metadataFilter,
-});
+const listQuery = z
+  .strictObject({
+    status: status.optional().describe('Only resources with this status.'),
+    ...pageQuery,
+    sort: z
+      .enum(sortFields.flatMap((field) => [field, `-${field}`] as const))
+      .optional()
+      .describe(
+        'Field to sort by. A leading `-` means descending. Names are sorted without regard to case and accents.',
+      )
+      .meta({ override: { default: '-created_at' } }),
+    name_prefix: text(1, resourceNameLength)
+      .optional()
+      .describe('Only resources whose name begins so, without regard to case and accents. Sorts by name.'),
+    metadata: metadataFilter,
+  })
+  .meta({ example: { status: 'active', sort: 'name' } });
 
 export const listResources = defineEndpoint<z.infer<typeof listQuery>, unknown>({
   method: 'get',

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import { type Call, defineEndpoint } from '../endpoint.ts';
 import { oneResponse } from '../single-object.ts';
 import { presentTimeOf } from '../times.ts';
+import { versionOfService } from '../version.ts';
 import { limitsDocument, workspaceDocument } from './document.ts';
 import { oneWorkspace, type Workspace } from './schema.ts';
 
@@ -41,10 +41,6 @@ async function usageOf({ tenant, context, signal, backend }: Call<unknown, unkno
     month_start: presentTimeOf(month.startTime),
     month_end: presentTimeOf(month.endTime),
   };
-}
-
-function versionOfService(): string {
-  return (createRequire(import.meta.url)('../../package.json') as { version: string }).version;
 }
 
 export const workspaceEndpoints = [getWorkspace];

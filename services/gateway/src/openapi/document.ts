@@ -4,6 +4,7 @@ import {
   endpoints,
   parameterOf,
   tags,
+  versionOfService,
   type WebhookUrls,
   webhookUrl,
   webhookUrlShape,
@@ -13,11 +14,14 @@ import { idempotencyKeyLength } from '@rms/base/value-rules';
 import { z } from 'zod';
 import {
   createDocument,
+  type oas31,
   type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
+import { clientMethodOf, codeSamplesOf, exampleIdOf } from './code-samples.ts';
 import { errorResponses } from './error-responses.ts';
+import { readGuide } from './guide.ts';
 import { headerRefs, headers, limitHeaders } from './headers.ts';
 import { webhookCallbacks } from './webhook-callbacks.ts';
 
@@ -60,7 +64,7 @@ export function openApiDocument(
     openapi: '3.1.1',
     info: {
       title: 'Resource Management Service',
-      version: '1.0.0',
+      version: versionOfService(),
       description:
         'Stores resources and notifies webhooks of their changes.\n\nThe address determines the ' +
         'environment: `sk_live_` keys work only in the live environment, `sk_test_` keys only in the sandbox. Unknown ' +
@@ -68,7 +72,7 @@ export function openApiDocument(
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: basePath, description: 'The environment that served this document.' }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    ...tagsOfDocument(),
     security: [{ apiKey: [] }],
     components: {
       securitySchemes: {
@@ -82,19 +86,63 @@ export function openApiDocument(
     },
     paths,
   };
-  return createDocument(document, {
+  const created = createDocument(document, {
     override({ zodSchema, jsonSchema }) {
       if (zodSchema === webhookUrl) Object.assign(jsonSchema, webhookUrlShape(webhookUrls));
     },
   });
+  disableOptionalParameters(created);
+  return created;
+}
+
+/** Marks examples of optional parameters, so that requests that users send from /docs do not contain them. */
+function disableOptionalParameters({ paths = {} }: ReturnType<typeof createDocument>): void {
+  const operations = Object.values(paths).flatMap((item) =>
+    Object.values(item as Record<string, { parameters?: object[] }>),
+  );
+  for (const { parameters = [] } of operations) {
+    for (const parameter of parameters as oas31.ParameterObject[]) {
+      const { examples, default: usual } = parameter.schema as oas31.SchemaObject;
+      const value = usual ?? examples?.[0];
+      if (parameter.required || value === undefined) continue;
+      parameter.examples = { optional: { value, 'x-disabled': true } as oas31.ExampleObject };
+    }
+  }
+}
+
+/** Returns the tags of the operations, between the pages of the guides, and the groups of both for viewers. */
+function tagsOfDocument() {
+  const names = Object.keys(tags);
+  const { groups, additions } = readGuide(names);
+  const [first, ...others] = groups.map(({ name, pages }) => ({ name, tags: pages.map((page) => page.name) }));
+  return {
+    tags: [
+      ...Object.entries(tags).map(([name, description]) => ({
+        name,
+        description: [description, additions.get(name)].filter(Boolean).join('\n\n'),
+      })),
+      ...groups.flatMap(({ pages }) => pages),
+    ],
+    'x-tagGroups': [first, { name: 'Operations', tags: names }, ...others],
+  };
 }
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { operationId, summary, description, tag, permission, path, query, body, optionalBody } = endpoint;
   const parameter = parameterOf(path);
+  const id = exampleIdOf(path, endpoints);
   const header = headerParametersOf(endpoint);
   const parameters = {
-    ...(parameter ? { path: z.object({ [parameter]: z.string().describe('Identifier.') }) } : {}),
+    ...(parameter
+      ? {
+          path: z.object({
+            [parameter]: z
+              .string()
+              .describe('Identifier.')
+              .meta({ examples: [id] }),
+          }),
+        }
+      : {}),
     ...(query ? { query: query as z.ZodObject } : {}),
     ...(header ? { header: z.object(header) } : {}),
   };
@@ -107,6 +155,8 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     ...(body ? { requestBody: { required: !optionalBody, content: { 'application/json': { schema: body } } } } : {}),
     responses: responsesOf(endpoint),
     ...(operationId === createWebhook.operationId ? { callbacks: webhookCallbacks() } : {}),
+    'x-client-method': clientMethodOf(endpoint),
+    'x-codeSamples': codeSamplesOf(endpoint, id),
   };
 }
 

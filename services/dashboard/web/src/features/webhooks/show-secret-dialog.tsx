@@ -33,9 +33,13 @@ export function VerificationCode() {
   return (
     <Tabs
       label="Verification code"
-      of={verificationCode.map(({ language, title, text }) => [
+      of={verificationCode.map(({ language, samples }) => [
         language,
-        <CodeBlock key={language} text={text} label={title} />,
+        <div key={language} className="stack-small">
+          {Object.entries(samples).map(([title, text]) => (
+            <CodeBlock key={title} text={text} label={title} />
+          ))}
+        </div>,
       ])}
     />
   );
