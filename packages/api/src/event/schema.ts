@@ -144,7 +144,7 @@ const operationalEvent = z
   })
   .meta({ id: 'OperationalEvent', description: `${inFeed} Only keys with scope \`admin\` get operational events.` });
 
-const anyEvent = z.union([event, operationalEvent]);
+const anyEvent = z.union([event, operationalEvent]).meta({ id: 'FeedEvent', description: 'An event of the feed.' });
 
 export const oneEvent = z.strictObject({ data: anyEvent });
 
