@@ -52,6 +52,9 @@ import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
 import { userServices } from './user-services.ts';
 
+/** The rows that the watch of the database looks for; see createDatabaseWatch. */
+const queues = { emails: 'select from auth.email_requests order by id', operational: queuedEvents('auth') };
+
 /** Creates the auth service: workspaces, plans, API keys and their uses, users, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, passwords, log } = context;
@@ -62,16 +65,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
   const markers = createMarkers({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
-  const watch = createDatabaseWatch(pool, {
-    emails: 'select from auth.email_requests order by id',
-    operational: queuedEvents('auth'),
-  });
-  const { emails, operational } = watch.queues;
+  const watch = createDatabaseWatch(pool, queues);
   const parts: HandlerParts = {
     pool,
     time: watch.time,
-    emails,
-    operational,
+    ...watch.queues,
     markers,
     metrics,
     passwords,
@@ -131,7 +129,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         listPlans: listPlans(parts),
         deletePlan: deletePlan(parts),
       }),
-      rpcService(OperationalEventsService, listingHandlers(pool, 'auth', operational)),
+      rpcService(OperationalEventsService, listingHandlers(pool, 'auth', parts.operational)),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...userServices(parts),
     ],

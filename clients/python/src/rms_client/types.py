@@ -365,6 +365,7 @@ class Delivery(TypedDict):
     event_id: str
     event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: str
     """X-Request-ID of the change that caused the event, or of the test."""
     test: bool
@@ -1145,6 +1146,7 @@ class DeliveryWithAttempts(TypedDict):
     event_id: str
     event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: str
     """X-Request-ID of the change that caused the event, or of the test."""
     test: bool
@@ -1424,6 +1426,7 @@ class RequestTimelineDeliveriesItem(TypedDict):
     event_id: str
     event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: str
     """X-Request-ID of the change that caused the event, or of the test."""
     test: bool

@@ -281,6 +281,7 @@ export interface Delivery {
   webhook_id: string;
   event_id: string;
   event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+  /** Resource of the event. Of an operational event: its webhook, key or workspace. */
   resource_id: string;
   /** X-Request-ID of the change that caused the event, or of the test. */
   request_id: string;
@@ -943,6 +944,7 @@ export interface DeliveryWithAttempts {
   webhook_id: string;
   event_id: string;
   event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+  /** Resource of the event. Of an operational event: its webhook, key or workspace. */
   resource_id: string;
   /** X-Request-ID of the change that caused the event, or of the test. */
   request_id: string;
@@ -1182,6 +1184,7 @@ export interface RequestTimeline {
     webhook_id: string;
     event_id: string;
     event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+    /** Resource of the event. Of an operational event: its webhook, key or workspace. */
     resource_id: string;
     /** X-Request-ID of the change that caused the event, or of the test. */
     request_id: string;

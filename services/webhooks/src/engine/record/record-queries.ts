@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { deliveryDocument } from '@rms/api/delivery/document';
 import { isOperational } from '@rms/base/webhook-events';
 import { type Queryable, statementWith } from '@rms/postgres/db';
 import { type NewOperationalEvent, queueEvents } from '@rms/postgres/operational-events';
-import { DeliverySchema } from '@rms/proto/rms/webhooks/v1/delivery_pb';
-import { toDeliveryMessage } from '../../delivery/delivery-message.ts';
+import { DeliverySchema, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type AttemptResult, toAttemptJson, toLoggedAttempt } from '../attempt/attempt.ts';
 import type { DeliveryJob } from '../attempt/job.ts';
 import type { Settlement } from '../attempt/settle.ts';
@@ -83,22 +83,24 @@ function failedEvents(batch: ReadonlyMap<string, Recording>, rows: readonly Reco
     if (!ended || !recording || !mayExhaust(recording)) return [];
     const { job, result } = recording;
     const { workspaceId, environment, webhookId: subjectId, requestId, traceparent, tracestate } = job;
-    const [createdAt, endedAt] = [new Date(ended.created_at), new Date(ended.ended_at)];
-    const { attempt_count: attemptCount, origin } = ended;
-    const delivery = toDeliveryMessage({
-      ...job,
-      status: 'failed',
-      origin,
-      createdAt,
-      nextAttemptAt: null,
-      delayReason: null,
-      endReason: 'retries_exhausted',
-      endedAt,
-      attemptCount,
-      lastAttempt: { ...toLoggedAttempt(result), number: attemptCount },
-      attempts: [],
-    });
-    const object = deliveryDocument(create(DeliverySchema, delivery));
+    const object = deliveryDocument(
+      create(DeliverySchema, {
+        ...{ id, eventId: job.eventId, eventType: job.eventType, webhookId: job.webhookId, requestId },
+        resourceId: job.resourceId,
+        status: DeliveryStatus.FAILED,
+        origin: ended.origin,
+        attemptCount: ended.attempt_count,
+        lastAttempt: {
+          startTime: timestampFromDate(result.startedAt),
+          statusCode: result.statusCode,
+          error: toLoggedAttempt(result).error,
+          durationMs: result.durationMs,
+        },
+        endReason: 'retries_exhausted',
+        createTime: timestampFromDate(new Date(ended.created_at)),
+        endTime: timestampFromDate(new Date(ended.ended_at)),
+      }),
+    );
     const cause = { actor: '', requestId, traceparent, tracestate };
     return { type: 'delivery.failed', workspaceId, environment, subjectId, object, origin: cause };
   });
