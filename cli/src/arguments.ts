@@ -73,7 +73,7 @@ export function deadLetterId(text: string): bigint {
   return BigInt(text);
 }
 
-/** Parses a comma-separated list of event types, or "*" for all types. */
+/** Parses a comma-separated list of event types, or "*" for all types of events about resources. */
 export function eventTypes(text: string): string[] {
   const types = text.split(',');
   if (text === '*' || types.every(isEventType)) return types;

@@ -46,14 +46,14 @@ export async function* followFeed(
       const feed = await openFeed();
       try {
         const { oldestPosition, newestPosition } = await feed.listEvents(
-          { ...tenant, after: position ?? 0n, pageSize: 1 },
+          { ...tenant, after: position ?? 0n, pageSize: 1, withOperational: true },
           { signal },
         );
         position = startOf(position, oldestPosition, newestPosition);
         openedAtMs = performance.now();
         if (!hasStarted) started(position);
         hasStarted = true;
-        const request = { ...tenant, after: position };
+        const request = { ...tenant, after: position, withOperational: true };
         for await (const { event } of feed.watchEvents(request, { signal, timeoutMs: watchMs })) {
           if (!event) continue;
           failures = 0;

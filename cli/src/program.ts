@@ -108,7 +108,7 @@ const commands: readonly Entry[] = [
   },
   {
     name: 'trigger',
-    about: 'create, change and delete a sample resource, which causes events of every type',
+    about: 'create, change and delete a sample resource, which causes every type of event about resources',
     withKey: () => import('./commands/trigger.ts'),
   },
   {

@@ -62,7 +62,10 @@ describe('rms secrets rotate', () => {
     const newPool = () => testPool({ url: database.url, max: 5, applicationName: 'cli-test', log });
     const pools = { pool: newPool(), keyedPool: newPool() };
     const bus = createInProcessBus({ log });
-    service = createWebhooks(readWebhooksConfig(settings), createWebhooksContext(settings, { ...pools, bus, log }));
+    service = createWebhooks(
+      readWebhooksConfig(settings),
+      createWebhooksContext(settings, { ...pools, bus, log, operational: {} }),
+    );
     await service.start();
     const limits = {
       rateLimitRequests: 0,

@@ -119,7 +119,7 @@ export async function startServices() {
     const bus = createInProcessBus({ log });
     const service = createWebhooks(
       readWebhooksConfig(settings),
-      createWebhooksContext(settings, { pool: pool(), keyedPool: pool(), bus, log }),
+      createWebhooksContext(settings, { pool: pool(), keyedPool: pool(), bus, log, operational: {} }),
     );
     await service.start();
     return { service, bus };

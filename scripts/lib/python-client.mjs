@@ -37,6 +37,7 @@ function typesFile(document, nouns) {
     '',
     ...declared.texts.flatMap((text) => ['', text, '']),
     '',
+    ...declared.aliases.flatMap((text) => [text, '']),
     `WebhookEvent = Union[${eventNames(document).join(', ')}]`,
     '"""An event that webhooks receive."""',
     '',
@@ -49,6 +50,8 @@ function typesFile(document, nouns) {
 /** The declarations of types. Python has no anonymous ones, so each object in a schema has one of its own. */
 class Declarations {
   texts = [];
+  /** Names of other types. Python evaluates them, so that they follow the types. */
+  aliases = [];
   #names = new Set();
 
   /** Declares the type of a schema. */
@@ -56,7 +59,10 @@ class Declarations {
     if (this.#names.has(name)) throw new Error(`two schemas have the name ${name}`);
     this.#names.add(name);
     if (schema.type === 'object' && schema.properties) this.#addObject(name, schema);
-    else this.texts.push(`${name} = ${this.#typeOf(schema, `${name}Item`)}`);
+    else
+      this.aliases.push(
+        [`${name} = ${this.#typeOf(schema, `${name}Item`)}`, ...docstring(schema.description, '')].join('\n'),
+      );
   }
 
   #addObject(name, { properties, required = [], description }) {

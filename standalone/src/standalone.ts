@@ -101,7 +101,10 @@ export function createStandalone(given: Settings, { createLog, say, shownSetting
     const webhooks = await run(
       createWebhooks(
         configs.webhooks,
-        createWebhooksContext({ ...settings, ALERTS_ADDRESS }, { ...part('webhooks'), ...bus }),
+        createWebhooksContext(
+          { ...settings, AUTH_ADDRESS: auth.localAddress, ALERTS_ADDRESS },
+          { ...part('webhooks'), ...bus },
+        ),
       ),
     );
     const resources = await run(

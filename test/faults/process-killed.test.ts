@@ -1,5 +1,6 @@
 import { describeWith, isReady, perSuite, startKafka, startNetwork, startReceiver, waitUntil } from '@rms/testkit';
 import { openSettings } from '../api/suites/all.ts';
+import type { ApiKey, FeedPage, One } from '../api/support/api-types.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
 import { type Account, newAccount } from '../api/support/shape.ts';
 import { retryFast, subscribe } from '../api/support/subscriber.ts';
@@ -48,6 +49,27 @@ describeWith(['redis', 'kafka'], 'A process killed during writes', () => {
         async () => network.services[name].kill(),
         async () => network.services[name].restart(),
       );
+    });
+  }
+
+  for (const name of ['webhooks', 'auth'] as const) {
+    test(`kill -9 of ${name}: the event of every acknowledged key is in the feed, once`, async () => {
+      const client = await (await prepare()).client('live', 'admin');
+      const ids: string[] = [];
+      for (let i = 0; i < 20; i += 1) {
+        // The events of webhooks wait for it; those of auth are committed, and perhaps not fetched.
+        if (i === 10) await network.services[name].kill();
+        const made = await client.post<One<ApiKey>>('/v1/api_keys', { name: `${i}`, scope: 'read' });
+        if (made.status === 201) ids.push(made.body.data.id);
+      }
+      await network.services[name].restart();
+      expect(ids.length).toBeGreaterThanOrEqual(10);
+      const inFeed = async () => {
+        const { status, body } = await client.get<FeedPage>('/v1/events?per_page=100');
+        const found = status === 200 ? body.data.map(({ data }) => data?.object.id ?? '') : [];
+        return ids.every((id) => found.includes(id)) && found.filter((id) => ids.includes(id));
+      };
+      expect((await waitUntil(inFeed, { what: 'the events of all keys' })).sort()).toEqual(ids.sort());
     });
   }
 

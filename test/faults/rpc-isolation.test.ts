@@ -5,7 +5,7 @@ import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { CallOptions } from '@rms/rpc';
 import { describeWith, perSuite, startNetwork, startReceiver } from '@rms/testkit';
 import pg from 'pg';
-import { untilAtRest } from './rpc/at-rest.ts';
+import { untilAtRest, untilEventsStored } from './rpc/at-rest.ts';
 import type { Caller, Entry } from './rpc/entry.ts';
 import { mixedBatches } from './rpc/mixed-batches.ts';
 import { makeOwned, type Owned, responsesTo } from './rpc/owned.ts';
@@ -100,6 +100,7 @@ describeWith(['redis', 'kafka'], 'gRPC methods called with data of another works
     '%s never applies to all workspaces or environments',
     async (_, method) => {
       const { entry } = method;
+      await untilEventsStored(db);
       const before = await allRows(db);
       const { workspaceId } = owned.owner;
       const outcomesOf = (caller: Caller) => Promise.all(callsOf(method, caller).map(([call]) => outcomeOf(call)));

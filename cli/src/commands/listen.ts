@@ -1,5 +1,6 @@
 import { isWellFormedSecret, makeSecret, toSigningSecret } from '@rms/base/signature';
 import { type Environment, type Tenant, toEnvironmentMessage } from '@rms/base/tenant';
+import { receivedTypes } from '@rms/base/webhook-events';
 import type { FeedEvent } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { type Command, Option } from 'commander';
 import { environmentOption, eventTypes, httpUrl, position, workspaceOption } from '../arguments.ts';
@@ -69,7 +70,7 @@ function addOptions(listen: Command): Command {
     .addOption(
       new Option('--events <types>', 'only these types, separated by commas, e.g. resource.created,resource.deleted')
         .argParser(eventTypes)
-        .default(['*'], 'all types'),
+        .default(['*'], 'all types of events about resources'),
     )
     .option(
       '--after <sequence>',
@@ -115,7 +116,7 @@ async function forwardFeed(options: Options, secret: string, open: OpenEvents, s
     say(`Signing secret: ${secret}`);
   };
   for await (const event of open(started, signal)) {
-    if (!events.includes('*') && !events.includes(event.type)) continue;
+    if (!receivedTypes(events).some((type) => type === event.type)) continue;
     const at = new Date().toISOString();
     // The body of an erased event is empty.
     const response: Response =

@@ -20,7 +20,7 @@ export function webhooksCreateCommand(): Command {
     .description('create a webhook; its signing secret is shown only once')
     .addOption(environmentOption('environment of the webhook').makeOptionMandatory())
     .requiredOption('--url <url>', 'URL of the endpoint')
-    .option('--events <types>', 'comma-separated event types, or "*" for all types', eventTypes, ['*'])
+    .option('--events <types>', 'comma-separated event types, or "*" for all about resources', eventTypes, ['*'])
     .option('--description <text>', 'up to 500 characters')
     .option('--ordered', 'deliver the events of a resource one at a time, in order')
     .addOption(workspaceOption())

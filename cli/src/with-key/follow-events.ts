@@ -45,10 +45,12 @@ export async function* followEvents(
   const retry = createRetry(signal);
   while (!signal.aborted) {
     try {
-      const { data } = await read({ after: `${sequence}`, per_page: `${pageSize}` });
+      const { data, meta } = await read({ after: `${sequence}`, per_page: `${pageSize}` });
       retry.succeeded();
       for (const event of data) {
-        if (event.sequence > sequence + 1) note(`events ${sequence + 1} to ${event.sequence - 1} are no longer stored`);
+        // A key may not get all events. A new epoch leaves out a million sequences.
+        const isLoss = sequence + 1 < meta.oldest_sequence || event.sequence > sequence + 1_000_000;
+        if (isLoss) note(`events ${sequence + 1} to ${event.sequence - 1} are no longer stored`);
         yield event;
         sequence = event.sequence;
       }

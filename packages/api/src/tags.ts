@@ -4,7 +4,7 @@ export const tags = {
   Webhooks:
     'Subscriptions to events. Each event is delivered as a signed HTTP POST request, which the callbacks of ' +
     '`POST /v1/webhooks` describe.',
-  Events: 'All events as an ordered feed without gaps, independent of webhooks.',
+  Events: 'All events as an ordered feed, independent of webhooks.',
   Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
   Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',
   Requests: 'Recent API requests of the workspace, and what followed from each.',

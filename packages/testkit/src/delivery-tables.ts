@@ -3,8 +3,8 @@ import type { Queryable } from '@rms/postgres/db';
 /**
  * Invariants of the webhooks service's tables after every transaction:
  *
- * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored and
- *   whose filter it matches, in the queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
+ * - `deliveries`: every event of the feed has one delivery per webhook that subscribed to it before it was stored,
+ *   whose filter it matches and which it is not about, in the queue or in the log, unless its fan-out to the webhook is deferred; and every delivery has its event.
  * - `endings`: no delivery ends without an attempt or a reason.
  * - `positions`: a feed's positions are 1…n.
  * - `sequences`: the sequences of each resource's events are 1…n.
@@ -79,7 +79,7 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
     ctes: `versions as (
       select *, lag(sequence, 1, 0) over (partition by workspace_id, environment, resource_id order by sequence, id)
                   as previous
-        from webhooks.events
+        from webhooks.events where type like 'resource.%'
     )`,
     select: `
       select ${tenantOf('e')} || ': event ' || id || ' has sequence ' || sequence || ' of resource ' || resource_id
@@ -105,7 +105,8 @@ const kinds: readonly { readonly invariant: Invariant; readonly ctes?: string; r
         from webhooks.events as e
         join webhooks.webhooks as w
           on w.workspace_id = e.workspace_id and w.environment = e.environment
-         and (w.events @> array['*'] or w.events @> array[e.type])
+         and (w.events @> array[e.type] or (e.type like 'resource.%' and w.events @> array['*']))
+         and w.id <> e.resource_id
        where w.created_at <= e.stored_at and w.updated_at <= e.stored_at
          and (w.filter_query is null or webhooks.filter_terms(e.body) @@ w.filter_query[1])
          and not ${changedLater}

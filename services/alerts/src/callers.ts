@@ -1,5 +1,6 @@
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
+import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { listRules, getRule, updateRule, testRule } = AlertsService.method;
@@ -17,13 +18,13 @@ const managed = [
 ];
 
 /**
- * Methods that each caller may use. Gateways and webhooks report usage; gateways also read it, and manage rules and
+ * Methods that each caller may use. Gateways and webhooks report usage; webhooks fetches operational events; gateways also read it, and manage rules and
  * incidents, for an API key. The dashboard does the same for users. Links in emails work without a user. `rms` may call
  * all methods.
  */
 export const callers: Callers = {
   gateway: [reportUsage, ...forKeys(...counted, getEmailStatus, ...managed)],
-  webhooks: [reportUsage],
+  webhooks: [reportUsage, ...OperationalEventsService.methods],
   dashboard: [
     ...forUsers(...managed, ...counted, getEmailStatus),
     describeUnsubscribe,

@@ -2,10 +2,12 @@ import { createSecretBox } from '@rms/base/secrets';
 import { createEgress, createGuardedAgent, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
+import { listingHandlers, queuedEvents } from '@rms/postgres/operational-events';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
 import { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/alerts/v1/workspace_deletion_service_pb';
+import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { callers } from './callers.ts';
 import { transmit } from './channel/transmit.ts';
@@ -60,9 +62,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     notifications: 'select from alerts.notifications order by workspace_id, due_at',
     emails: `select from alerts.emails where state = 'queued' order by workspace_id, due_at`,
     channelMessages: `select from alerts.channel_messages where state = 'queued' order by workspace_id, due_at`,
+    operational: queuedEvents('alerts'),
   });
   const { time } = watch;
-  const { evaluations, notifications, emails, channelMessages } = watch.queues;
+  const { evaluations, notifications, emails, channelMessages, operational } = watch.queues;
   const now = context.now ?? time.nowMs;
   showPools(context.metrics, { alerts: pool });
   const metrics = createAlertsMetrics(context.metrics);
@@ -106,7 +109,10 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
       onEmails,
     },
   });
-  const onNotices = () => notifications.wake();
+  const onNotices = () => {
+    notifications.wake();
+    operational.wake();
+  };
   const idempotency = createIdempotency({ pool, box, schema: 'alerts', contextOf: responseContext });
   const { pageTokenKeys } = config;
   const parts: HandlerParts = { pool, evaluations, time, idempotency, pageTokenKeys, log, now };
@@ -150,6 +156,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
         confirmRecipient: confirmRecipient(parts, unsubscribeKeys),
         getEmailStatus: getEmailStatus(parts, config),
       }),
+      rpcService(OperationalEventsService, listingHandlers(pool, 'alerts', operational)),
       rpcService(SecretsService, { reencryptSecrets: reencryptSecrets(parts, box) }),
       rpcService(WorkspaceDeletionService, { deleteContents: deleteContents(parts) }),
     ],

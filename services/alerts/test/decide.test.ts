@@ -126,7 +126,7 @@ describe('Rule evaluation', () => {
 
   test('keys: one notice and a daily reminder; recovered after a roll, not after expiry', () => {
     const key = (expiresInDays: number) => ({
-      expiringKeys: [{ keyId: 'key_1', name: 'nightly', expiresAtMs: nowMs + expiresInDays * dayMs }],
+      expiringKeys: [{ keyId: 'key_1', name: 'nightly', expiresAtMs: nowMs + expiresInDays * dayMs, document: null }],
     });
     const day = { afterMs: dayMs };
     expect(evaluate({ ...key(8), afterMs: 1 }, { ...key(8), ...day }, { ...key(8), ...day }, {})).toEqual([

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampNow } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import {
   type DeleteEmailRequestsRequestSchema,
@@ -20,9 +21,12 @@ import {
   type ListWorkspacesRequestSchema,
   ListWorkspacesResponseSchema,
 } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { Scope } from '@rms/proto/rms/common/v1/common_pb';
 import type { Auth } from '../src/context.ts';
 
 const viewer = 'viewer@example.com';
+/** Fields that every key has. */
+const asCreated = { createTime: timestampNow(), scope: Scope.WRITE, version: 1n };
 
 /** Returns the user ID with this address. */
 export function userIdOf(email: string): string {
@@ -46,7 +50,7 @@ export class FakeAuth implements Auth {
   }
 
   setKeys(...keys: MessageInitShape<typeof KeySchema>[]): void {
-    this.#keys.splice(0, Number.POSITIVE_INFINITY, ...keys.map((key) => create(KeySchema, key)));
+    this.#keys.splice(0, Number.POSITIVE_INFINITY, ...keys.map((key) => create(KeySchema, { ...asCreated, ...key })));
   }
 
   #reach(): void {

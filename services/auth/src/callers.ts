@@ -10,6 +10,7 @@ import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_serv
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
@@ -66,6 +67,7 @@ export const callers: Callers = {
     RequestsService.method.summarizeFailures,
     ...EmailRequestsService.methods,
   ],
+  webhooks: [...OperationalEventsService.methods],
   dashboard: [
     ...SignInService.methods,
     requestPasswordReset,

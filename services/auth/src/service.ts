@@ -1,6 +1,7 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
+import { listingHandlers, queuedEvents } from '@rms/postgres/operational-events';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
@@ -9,6 +10,7 @@ import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
 import { createGrpcService, type GrpcService, rpcService } from '@rms/rpc';
 import { callers } from './callers.ts';
 import type { AuthConfig } from './config.ts';
@@ -50,6 +52,9 @@ import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
 import { userServices } from './user-services.ts';
 
+/** The rows that the watch of the database looks for; see createDatabaseWatch. */
+const queues = { emails: 'select from auth.email_requests order by id', operational: queuedEvents('auth') };
+
 /** Creates the auth service: workspaces, plans, API keys and their uses, users, and the audit log. */
 export function createAuth(config: AuthConfig, context: AuthContext): GrpcService {
   const { pool, limiter, passwords, log } = context;
@@ -60,11 +65,11 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
   const markers = createMarkers({ pool, limiter, log, metrics });
   const [secretKey, ...previousKeys] = secretKeys;
   const box = createSecretBox(secretKey, previousKeys);
-  const watch = createDatabaseWatch(pool, { emails: 'select from auth.email_requests order by id' });
+  const watch = createDatabaseWatch(pool, queues);
   const parts: HandlerParts = {
     pool,
     time: watch.time,
-    emails: watch.queues.emails,
+    ...watch.queues,
     markers,
     metrics,
     passwords,
@@ -124,6 +129,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         listPlans: listPlans(parts),
         deletePlan: deletePlan(parts),
       }),
+      rpcService(OperationalEventsService, listingHandlers(pool, 'auth', parts.operational)),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...userServices(parts),
     ],

@@ -160,7 +160,7 @@ describe('Texts and lists of 256 KiB', () => {
   test('are refused as events without an error per item', () => {
     const events = Array<number>(130_000).fill(0);
     expect(violationsOf({ url: 'https://example.com', events })).toEqual([
-      { field: 'events', message: 'must have at most 4 items' },
+      { field: 'events', message: 'must have at most 15 items' },
     ]);
   });
 });

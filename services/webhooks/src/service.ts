@@ -3,6 +3,7 @@ import { eventRetentionMs } from '@rms/bus';
 import { createEgress, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
 import { createIdempotency } from '@rms/postgres/idempotency';
+import { queuedEvents } from '@rms/postgres/operational-events';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
@@ -27,8 +28,10 @@ import { showEngine } from './engine/engine-gauges.ts';
 import { createEndings } from './engine/record/endings.ts';
 import { createRejectedReporter } from './engine/rejected-reporter.ts';
 import { createDeferredFanOut } from './event/deferred-fan-out.ts';
+import { createEventStore } from './event/event-store.ts';
 import { createFanOut } from './event/fan-out.ts';
 import { createFeedWatchers } from './event/feed-watchers.ts';
+import { createOperationalEvents, eventsOf, ownEvents } from './event/operational-events.ts';
 import { createParkedRecords } from './event/parked-records.ts';
 import { logPartitions } from './event/partitions.ts';
 import { createAttemptTally } from './health/attempt-tally.ts';
@@ -77,6 +80,7 @@ const queues = {
   parked: 'select from webhooks.dead_letters where parked order by workspace_id, environment, id',
   replays: `select from webhooks.replays where status = 'running' order by next_at`,
   notices: 'select from webhooks.notices order by sequence',
+  operational: queuedEvents('webhooks'),
   lanes: 'select from webhooks.deliveries where due_at is null order by webhook_id, resource_id',
   endCounts: 'select from webhooks.end_counts order by workspace_id, environment, id',
 };
@@ -101,8 +105,9 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const endings = createEndings(pool);
   const watch = createDatabaseWatch(keyedPool, queues);
   const { time } = watch;
-  const { scheduled, deferred, parked, replays, notices, lanes, endCounts } = watch.queues;
-  const health = createEndpointHealth({ pool, endings, notices, log, disableAfterHours: config.disableAfterHours });
+  const { scheduled, deferred, parked, replays, notices, operational, lanes, endCounts } = watch.queues;
+  const { disableAfterHours } = config;
+  const health = createEndpointHealth({ pool, endings, queues: watch.queues, log, disableAfterHours });
   const usage = createDeliveryUsage(context.usage, { log, now: time.nowMs });
   const tally = createAttemptTally(pool, { log, now: time.nowMs });
   const counters = [usage, tally, createEndCounter(context.metrics)];
@@ -132,6 +137,8 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const topics = { bus, topic, group, retentionDays };
   const storing = { pool: keyedPool, engine, time, metrics, usage, log };
   const fanOut = createFanOut({ ...topics, ...storing, watchers, deferred, parked });
+  const store = createEventStore({ ...storing, topic, watchers, deferred });
+  const operationalParts = { pool, store, time, retentionDays, log };
   const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
   const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, queues: watch.queues, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
@@ -198,6 +205,10 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
       createParkedRecords({ pool, queue: parked, engine, watchers, deferred, time, retentionDays, log }),
       engine,
       createReplayer({ pool, queue: replays, engine, log }),
+      createOperationalEvents('operational-events', ownEvents(pool), operationalParts, operational.sleep),
+      ...Object.entries(context.operational).map(([name, client]) =>
+        createOperationalEvents(`operational-events-of-${name}`, eventsOf(client), operationalParts),
+      ),
       createNoticeRelay({ pool, queue: notices, bus, topic: config.noticeTopic, log }),
       createHousekeeping({
         pool,
@@ -232,6 +243,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
     async close() {
       await Promise.all([usage.stop(), tally.stop()]);
       context.usage?.close();
+      for (const client of Object.values(context.operational)) client.close();
       await bus.stop();
       await agents.close();
       await Promise.all([pool.end(), keyedPool.end()]);

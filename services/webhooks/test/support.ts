@@ -21,7 +21,7 @@ import { createClient, loopbackOnly } from '@rms/rpc';
 import { createLogger, type Logger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, testDatabase, testPool, waitUntil } from '@rms/testkit';
-import { createWebhooks, type WebhooksConfig } from '../src/index.ts';
+import { createWebhooks, type WebhooksConfig, type WebhooksContext } from '../src/index.ts';
 import { migrations } from '../src/migrations.ts';
 
 const silent = createLogger({ name: 'test', level: 'silent' });
@@ -44,7 +44,14 @@ export async function startWebhooks(
     log = silent,
     hasAlerts = true,
     bus = createInProcessBus({ log }),
-  }: { given?: TestDatabase; log?: Logger; hasAlerts?: boolean; bus?: EventBus } = {},
+    operational = {},
+  }: {
+    given?: TestDatabase;
+    log?: Logger;
+    hasAlerts?: boolean;
+    bus?: EventBus;
+    operational?: WebhooksContext['operational'];
+  } = {},
 ) {
   const database = given ?? (await webhooksDatabase());
   const connection = { url: database.url, max: 8, applicationName: 'webhooks', log };
@@ -78,7 +85,7 @@ export async function startWebhooks(
     },
     close() {},
   };
-  const context = { pool, keyedPool, bus, log, metrics, security: loopbackOnly };
+  const context = { pool, keyedPool, bus, log, metrics, security: loopbackOnly, operational };
   const service = createWebhooks(config, { ...context, usage: hasAlerts ? usage : undefined });
   await service.start();
   const target = { target: service.address, timeoutMs: 60_000 };

@@ -13,6 +13,7 @@ import { limitsSuite } from './limits.ts';
 import { listsSuite } from './lists.ts';
 import { membersSuite } from './members.ts';
 import { metricsSuite } from './metrics.ts';
+import { operationalEventsSuite } from './operational-events.ts';
 import { operatorSuite } from './operator.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
@@ -75,6 +76,7 @@ export const eventsPart: Part = {
     deliveriesSuite,
     deliveryOperationsSuite,
     webhookStatesSuite,
+    operationalEventsSuite,
   ],
   owns: isOfEvents,
 };

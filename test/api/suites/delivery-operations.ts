@@ -189,8 +189,8 @@ export function deliveryOperationsSuite(target: () => Target): void {
     test('one event is returned as it is in the feed, also to a read key', async () => {
       await emit();
       await untilStatus('delivered');
-      const [event] = (await client.get<FeedPage>('/v1/events')).body.data;
       const reader = await account.client('live', 'read');
+      const [event] = (await reader.get<FeedPage>('/v1/events')).body.data;
       expect(expectStatus(await reader.get(`/v1/events/${event?.id}`), 200).body).toEqual({ data: event });
       expect((await reader.get('/v1/deliveries')).status).toBe(403);
     });

@@ -26,7 +26,7 @@ const arrows = {
   gateway: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
   auth: ['PostgreSQL', 'Redis', collector],
   resources: ['Kafka', 'PostgreSQL', collector],
-  webhooks: ['Kafka', 'PostgreSQL', 'a receiver', 'alerts grpc', collector],
+  webhooks: ['Kafka', 'PostgreSQL', 'a receiver', 'alerts grpc', 'auth grpc', collector],
   alerts: ['Kafka', 'PostgreSQL', 'Redis', 'auth grpc', collector],
   dashboard: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
   cli: ['alerts grpc', 'auth grpc', 'resources grpc', 'webhooks grpc'],

@@ -1,6 +1,14 @@
 import { waitUntil } from '@rms/testkit';
 import type { Client } from 'pg';
 
+/** Waits until the operational events of all services are in the feeds. */
+export async function untilEventsStored(db: Client): Promise<void> {
+  const queued = ['auth', 'alerts', 'webhooks'].map((schema) => `select from ${schema}.operational_events`);
+  await waitUntil(async () => (await db.query(queued.join(' union all '))).rowCount === 0, {
+    what: 'the operational events to be stored',
+  });
+}
+
 /** Waits until the results of makeOwned no longer change: events published, deliveries counted, the alert sent. */
 export async function untilAtRest(db: Client): Promise<void> {
   await waitUntil(async () => (await db.query('select from outbox.events')).rowCount === 0, {
@@ -18,4 +26,5 @@ export async function untilAtRest(db: Client): Promise<void> {
     },
     { what: 'the alert of the owner' },
   );
+  await untilEventsStored(db);
 }

@@ -4,7 +4,15 @@ import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Entries, inBoth, inOne, inWorkspace, notFoundItem, ofInstallation } from './entry.ts';
 import { idempotencyKey, ownersName } from './owned.ts';
 
-export const authEntries: Entries<'keys' | 'keyUses' | 'requests' | 'workspaces' | 'lookup' | 'plans' | 'audit'> = {
+export const authEntries: Entries<
+  'keys' | 'keyUses' | 'requests' | 'workspaces' | 'lookup' | 'plans' | 'audit' | 'operationalEvents'
+> = {
+  operationalEvents: {
+    listOperationalEvents: ofInstallation('the webhooks service fetches the events of all workspaces', () => [
+      [{ limit: 0 }, 'invalid_request'],
+    ]),
+    deleteOperationalEvents: ofInstallation('the webhooks service has stored them', () => [[{ events: [] }, {}]]),
+  },
   keys: {
     createKey: inOne((_, as) => [
       [{ scope: Scope.READ, name: ownersName }, { key: { ...as, uses: [] } }],

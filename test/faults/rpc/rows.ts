@@ -3,7 +3,8 @@ import type { Client } from 'pg';
 /**
  * Tables that services change without a request: next checks of alerts, queued notifications and emails, recent attempt
  * counts and counts of ended deliveries, the schedule of webhooks, the running instances, and the agreed clocks. And
- * those that record requests after their response, also refused ones: counts of requests and last refusals of keys.
+ * those that record requests after their response, also refused ones: counts of requests and last refusals of keys. And
+ * operational events that are not yet in a feed.
  */
 const movedByServices = new Set([
   'alerts.clock',
@@ -11,17 +12,20 @@ const movedByServices = new Set([
   'alerts.notifications',
   'alerts.emails',
   'alerts.channel_messages',
+  'alerts.operational_events',
   'audit.clock',
   'auth.clock',
   'auth.key_refusals',
   'auth.email_requests',
   'auth.request_counts',
+  'auth.operational_events',
   'resources.clock',
   'webhooks.attempt_counts',
   'webhooks.clock',
   'webhooks.end_counts',
   'webhooks.endpoints',
   'webhooks.instances',
+  'webhooks.operational_events',
 ]);
 
 /** Returns every row of every table that belongs to a workspace and environment, as text. */

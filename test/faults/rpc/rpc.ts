@@ -18,6 +18,7 @@ import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import { WorkspaceDeletionService as AuthDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
+import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import { WorkspaceDeletionService as ResourcesDeletionService } from '@rms/proto/rms/resources/v1/workspace_deletion_service_pb';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
@@ -42,6 +43,7 @@ export const services = {
   invitations: InvitationsService,
   emailRequests: EmailRequestsService,
   lookup: LookupService,
+  operationalEvents: OperationalEventsService,
   members: MembersService,
   passwords: PasswordsService,
   secondFactors: SecondFactorsService,
@@ -71,7 +73,8 @@ export type Rpc = { readonly [Name in keyof Services]: RpcClient<Services[Name]>
 export function connectAll({ env }: Network): Rpc {
   const clients = Object.entries(services).map(([name, service]) => {
     // For example AUTH_ADDRESS for rms.auth.v1.KeysService.
-    const target = env[`${service.typeName.split('.')[1]?.toUpperCase()}_ADDRESS`] ?? '';
+    const owner = service === OperationalEventsService ? 'auth' : (service.typeName.split('.')[1] ?? '');
+    const target = env[`${owner.toUpperCase()}_ADDRESS`] ?? '';
     return [name, createClient(service, { target, timeoutMs: 20_000 })] as const;
   });
   return {

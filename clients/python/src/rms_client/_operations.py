@@ -164,22 +164,24 @@ class EventsOperations:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self, query: Union[types.ListEventsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Event, types.EventListMeta]:
-        """List events. Returns all events, oldest first, independent of webhooks. Sequences have no
-        gaps and appear in order: a client that repeats the request with `after` set to its last
-        sequence gets every event exactly once. When the service has lost events, for example
-        because its database was restored from a backup, sequences continue 1,000,000 higher;
-        events after such a gap may be repeats, with the same `id`. If older events are no longer
-        stored, the page starts with the oldest stored event, and its sequence shows the loss. If
-        `after` is beyond the newest event, the response is 400: that sequence belongs to another
-        environment, or to a time before the database was restored from a backup. Requires a key
-        with scope `read`, or the permission `events:read`.
+    def list(self, query: Union[types.ListEventsQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.FeedEvent, types.EventListMeta]:
+        """List events. Returns all events, oldest first, independent of webhooks. Keys without the
+        scope `admin` get only the events about resources, and the sequences of operational
+        events are missing. Sequences have no other gaps and appear in order: a client that
+        repeats the request with `after` set to its last sequence gets every event exactly once.
+        When the service has lost events, for example because its database was restored from a
+        backup, sequences continue 1,000,000 higher; events after such a gap may be repeats, with
+        the same `id`. If older events are no longer stored, the page starts with the oldest
+        stored event, and `oldest_sequence` shows the loss. If `after` is beyond the newest
+        event, the response is 400: that sequence belongs to another environment, or to a time
+        before the database was restored from a backup. Requires a key with scope `read`, or the
+        permission `events:read`.
         """
         return List(self._transport, "/v1/events", query, options)
 
     def feed(
         self, *, after: int = 0, follow: bool = False, poll_interval: float = 1.0, **options: Unpack[CallOptions]
-    ) -> Iterator[types.Event]:
+    ) -> Iterator[types.FeedEvent]:
         """Yields all events in order, each once, beginning after the sequence `after`. The
         `sequence` of the last processed event is the position to resume from. With `follow`,
         waits for new events without end, with a request every `poll_interval` seconds; otherwise
@@ -188,12 +190,12 @@ class EventsOperations:
         return read_feed(self._transport, "/v1/events", after, follow, poll_interval, options)
 
     @overload
-    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Event], Result[None]]: ...
+    def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.FeedEvent], Result[None]]: ...
 
     @overload
-    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Event]: ...
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.FeedEvent]: ...
 
-    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Event], Result[None]]:
+    def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.FeedEvent], Result[None]]:
         """Get an event. Requires a key with scope `read`, or the permission `events:read`."""
         return self._transport.send("GET", path_of("/v1/events/{id}", id), options)
 
@@ -807,22 +809,24 @@ class AsyncEventsOperations:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    def list(self, query: Union[types.ListEventsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Event, types.EventListMeta]:
-        """List events. Returns all events, oldest first, independent of webhooks. Sequences have no
-        gaps and appear in order: a client that repeats the request with `after` set to its last
-        sequence gets every event exactly once. When the service has lost events, for example
-        because its database was restored from a backup, sequences continue 1,000,000 higher;
-        events after such a gap may be repeats, with the same `id`. If older events are no longer
-        stored, the page starts with the oldest stored event, and its sequence shows the loss. If
-        `after` is beyond the newest event, the response is 400: that sequence belongs to another
-        environment, or to a time before the database was restored from a backup. Requires a key
-        with scope `read`, or the permission `events:read`.
+    def list(self, query: Union[types.ListEventsQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.FeedEvent, types.EventListMeta]:
+        """List events. Returns all events, oldest first, independent of webhooks. Keys without the
+        scope `admin` get only the events about resources, and the sequences of operational
+        events are missing. Sequences have no other gaps and appear in order: a client that
+        repeats the request with `after` set to its last sequence gets every event exactly once.
+        When the service has lost events, for example because its database was restored from a
+        backup, sequences continue 1,000,000 higher; events after such a gap may be repeats, with
+        the same `id`. If older events are no longer stored, the page starts with the oldest
+        stored event, and `oldest_sequence` shows the loss. If `after` is beyond the newest
+        event, the response is 400: that sequence belongs to another environment, or to a time
+        before the database was restored from a backup. Requires a key with scope `read`, or the
+        permission `events:read`.
         """
         return AsyncList(self._transport, "/v1/events", query, options)
 
     def feed(
         self, *, after: int = 0, follow: bool = False, poll_interval: float = 1.0, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[types.Event]:
+    ) -> AsyncIterator[types.FeedEvent]:
         """Yields all events in order, each once, beginning after the sequence `after`. The
         `sequence` of the last processed event is the position to resume from. With `follow`,
         waits for new events without end, with a request every `poll_interval` seconds; otherwise
@@ -831,12 +835,12 @@ class AsyncEventsOperations:
         return read_feed_async(self._transport, "/v1/events", after, follow, poll_interval, options)
 
     @overload
-    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.Event], Result[None]]: ...
+    async def get(self, id: str, *, if_none_match: Union[str, None], **options: Unpack[CallOptions]) -> Union[Result[types.FeedEvent], Result[None]]: ...
 
     @overload
-    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.Event]: ...
+    async def get(self, id: str, **options: Unpack[CallOptions]) -> Result[types.FeedEvent]: ...
 
-    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.Event], Result[None]]:
+    async def get(self, id: str, **options: Unpack[ReadOptions]) -> Union[Result[types.FeedEvent], Result[None]]:
         """Get an event. Requires a key with scope `read`, or the permission `events:read`."""
         return await self._transport.send("GET", path_of("/v1/events/{id}", id), options)
 

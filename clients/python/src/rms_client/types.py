@@ -38,8 +38,10 @@ class CreateWebhook(TypedDict):
     """Publicly reachable HTTPS URL without user information. The port must be 443, 80 or at least
     1024, and not that of another well-known service.
     """
-    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
-    """Event types, or `["*"]` for all."""
+    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded", "*"]]
+    """Event types, or `["*"]` for all types of events about resources. Operational events are sent
+    only to webhooks that list their types, and never to the webhook that they are about.
+    """
     status: NotRequired[Literal["active", "paused", "disabled"]]
     """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
     events are skipped. Disabling ends the queue as failed.
@@ -222,6 +224,340 @@ class ResourceStatusChangedEvent(TypedDict):
 
 
 @final
+class WebhookDisabledEventData(TypedDict):
+    object: WebhookOfEvent
+
+
+@final
+class WebhookDisabledEvent(TypedDict):
+    id: str
+    type: Literal["webhook.disabled"]
+    created_at: str
+    data: WebhookDisabledEventData
+
+
+@final
+class WebhookOfEvent(TypedDict):
+    """The webhook after the change, without its `health`."""
+
+    id: str
+    url: str
+    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded", "*"]]
+    """Event types, or `["*"]` for all types of events about resources. Operational events are sent
+    only to webhooks that list their types, and never to the webhook that they are about.
+    """
+    status: Literal["active", "paused", "disabled"]
+    """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
+    events are skipped. Disabling ends the queue as failed.
+    """
+    disabled_reason: Union[Literal["manual", "gone", "failing"], None]
+    """`gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days."""
+    description: str
+    """Shown to the users of the dashboard."""
+    ordered: bool
+    """Whether the deliveries of a resource are sent one at a time, in the order of its events."""
+    retry_policy: RetryPolicy
+    rate_limit: WebhookRateLimit
+    headers: dict[str, str]
+    """Custom headers of every request, without the secret ones."""
+    secret_headers: Sequence[str]
+    """Names of headers with values that are stored encrypted, and never returned."""
+    timeout: float
+    """Seconds within which the complete response must arrive."""
+    signature_alias: Union[str, None]
+    """Name of another header with the value of `X-Service-Signature`. Null: none."""
+    filter: Union[WebhookFilter, None]
+    """Null: all events."""
+    client_certificate: WebhookClientCertificate
+    previous_secret_expires_at: Union[str, None]
+    """Deliveries are also signed with the previous secret until this time. Null: with one secret.
+    """
+    created_at: str
+    updated_at: str
+    version: int
+    """Rises with every change. The ETag of the webhook begins with it."""
+
+
+@final
+class WebhookRateLimit(TypedDict):
+    """Limits of the attempts at the endpoint of the webhook."""
+
+    requests_per_second: Union[float, None]
+    """Maximum number of attempts per second. Null: no limit."""
+    max_concurrency: int
+    """Maximum number of concurrent attempts."""
+
+
+@final
+class WebhookClientCertificateItem(TypedDict):
+    subject: str
+    fingerprint_sha256: str
+    expires_at: str
+
+
+@final
+class WebhookEnabledEventData(TypedDict):
+    object: WebhookOfEvent
+
+
+@final
+class WebhookEnabledEvent(TypedDict):
+    id: str
+    type: Literal["webhook.enabled"]
+    created_at: str
+    data: WebhookEnabledEventData
+
+
+@final
+class WebhookFailingEventData(TypedDict):
+    object: WebhookOfEvent
+
+
+@final
+class WebhookFailingEvent(TypedDict):
+    id: str
+    type: Literal["webhook.failing"]
+    created_at: str
+    data: WebhookFailingEventData
+
+
+@final
+class WebhookRecoveredEventData(TypedDict):
+    object: WebhookOfEvent
+
+
+@final
+class WebhookRecoveredEvent(TypedDict):
+    id: str
+    type: Literal["webhook.recovered"]
+    created_at: str
+    data: WebhookRecoveredEventData
+
+
+@final
+class DeliveryFailedEventData(TypedDict):
+    object: Delivery
+
+
+@final
+class DeliveryFailedEvent(TypedDict):
+    id: str
+    type: Literal["delivery.failed"]
+    created_at: str
+    data: DeliveryFailedEventData
+
+
+@final
+class DeliveryLastAttempt(TypedDict):
+    started_at: str
+    status: Union[int, None]
+    """Status of the response, also if the response is incomplete; null without one."""
+    error: Union[str, None]
+    """Class and text of the error; null if the endpoint responded completely with 200."""
+    duration_ms: int
+
+
+@final
+class Delivery(TypedDict):
+    id: str
+    type: Literal["delivery"]
+    webhook_id: str
+    event_id: str
+    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
+    resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
+    request_id: str
+    """X-Request-ID of the change that caused the event, or of the test."""
+    test: bool
+    """Whether a test sent the event. A test delivery cannot be redelivered."""
+    origin: str
+    """Cause of the delivery or of its last redelivery: `event`, `redelivery`, `test`, or the ID of
+    a replay.
+    """
+    status: Literal["pending", "delivered", "failed", "retrying", "skipped", "canceled"]
+    """`retrying`: an attempt has failed, and others follow. `failed`: it ended without being
+    delivered. `skipped`: the webhook was disabled when the event arrived.
+    """
+    attempt_count: int
+    """All attempts, including those that are no longer stored."""
+    next_attempt_at: Union[str, None]
+    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
+    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
+    another delivery.
+    """
+    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
+    """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
+    its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
+    only occasional probes are sent. `paused`: the webhook is paused.
+    """
+    last_attempt: Union[DeliveryLastAttempt, None]
+    end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
+    """Why the delivery ended without being delivered. `retries_exhausted`: the last attempt failed.
+    `endpoint_gone`: the endpoint responded with 410. `webhook_disabled`, `webhook_deleted`: the
+    delivery was pending at that time, or is `skipped`. `expired`: it was pending until the
+    delivery log was about to drop its day. `event_erased`: the event has no body anymore.
+    `canceled`: a user or a key canceled it. Null if it has not ended, is `delivered`, or was
+    ended by a version that did not record the reason.
+    """
+    created_at: str
+    """Time of the event."""
+    ended_at: Union[str, None]
+
+
+@final
+class ApiKeyCreatedEventData(TypedDict):
+    object: ApiKeyOfEvent
+
+
+@final
+class ApiKeyCreatedEvent(TypedDict):
+    id: str
+    type: Literal["api_key.created"]
+    created_at: str
+    data: ApiKeyCreatedEventData
+
+
+@final
+class ApiKeyOfEventLastRefusal(TypedDict):
+    refused_at: str
+    error_code: str
+
+
+@final
+class ApiKeyOfEvent(TypedDict):
+    """The key after the change, without its value."""
+
+    id: str
+    type: Literal["api_key"]
+    name: str
+    """Human-readable name."""
+    scope: Literal["read", "write", "admin", "restricted"]
+    """`read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists."""
+    permissions: Sequence[Literal["alerts:read", "alerts:write", "audit:read", "deliveries:read", "deliveries:write", "events:read", "keys:read", "metrics:read", "requests:read", "resources:read", "resources:write", "webhooks:read", "webhooks:write", "workspace:read"]]
+    """Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope."""
+    environment: Literal["live", "sandbox"]
+    hint: str
+    """First and last characters of the key, to recognize it."""
+    status: Literal["active", "expired", "revoked", "rolled"]
+    """A `rolled` key has been replaced by `rolled_to`. It is accepted until `overlap_ends_at`, and
+    `expired` once `expires_at` has passed.
+    """
+    allowed_ips: Sequence[str]
+    """IP addresses or CIDRs that may use the key. Empty: any address."""
+    rate_limit: Union[int, None]
+    """Requests per window. It can only lower the limit of the plan. Null: the limit of the plan."""
+    expires_at: Union[str, None]
+    created_at: str
+    created_by: Union[str, None]
+    """`key:` or `user:` with an ID, `operator:` with a name, or `system`. Null: unknown."""
+    created_by_name: Union[str, None]
+    """Email address of the user, name of the key or of the operator. Null: unknown, or deleted."""
+    last_used_at: Union[str, None]
+    """Updated a few seconds after each use."""
+    last_used_ip: Union[str, None]
+    last_refusal: Union[ApiKeyOfEventLastRefusal, None]
+    """Most recent request that was refused because of the key: 401, 403 or 429. Null: none is
+    recorded.
+    """
+    revoked_at: Union[str, None]
+    rolled_at: Union[str, None]
+    rolled_to: Union[str, None]
+    """ID of the key that replaced this one."""
+    overlap_ends_at: Union[str, None]
+    """Time from which a rolled key is rejected. Null: it was not rolled."""
+    version: int
+    """Rises with every change. The ETag of the key begins with it."""
+
+
+@final
+class ApiKeyRolledEventData(TypedDict):
+    object: ApiKeyOfEvent
+
+
+@final
+class ApiKeyRolledEvent(TypedDict):
+    id: str
+    type: Literal["api_key.rolled"]
+    created_at: str
+    data: ApiKeyRolledEventData
+
+
+@final
+class ApiKeyRevokedEventData(TypedDict):
+    object: ApiKeyOfEvent
+
+
+@final
+class ApiKeyRevokedEvent(TypedDict):
+    id: str
+    type: Literal["api_key.revoked"]
+    created_at: str
+    data: ApiKeyRevokedEventData
+
+
+@final
+class ApiKeyExpiringEventData(TypedDict):
+    object: ApiKeyOfEvent
+
+
+@final
+class ApiKeyExpiringEvent(TypedDict):
+    id: str
+    type: Literal["api_key.expiring"]
+    created_at: str
+    data: ApiKeyExpiringEventData
+
+
+@final
+class QuotaWarningEventData(TypedDict):
+    object: WorkspaceOfEvent
+
+
+@final
+class QuotaWarningEvent(TypedDict):
+    id: str
+    type: Literal["quota.warning"]
+    created_at: str
+    data: QuotaWarningEventData
+
+
+@final
+class WorkspaceOfEventLimits(TypedDict):
+    requests_per_month: int
+
+
+@final
+class WorkspaceOfEventUsage(TypedDict):
+    requests: int
+    month_start: str
+    month_end: str
+
+
+@final
+class WorkspaceOfEvent(TypedDict):
+    """Quota and usage of the workspace in an environment."""
+
+    id: str
+    type: Literal["workspace"]
+    environment: Literal["live", "sandbox"]
+    limits: WorkspaceOfEventLimits
+    usage: WorkspaceOfEventUsage
+
+
+@final
+class QuotaExceededEventData(TypedDict):
+    object: WorkspaceOfEvent
+
+
+@final
+class QuotaExceededEvent(TypedDict):
+    id: str
+    type: Literal["quota.exceeded"]
+    created_at: str
+    data: QuotaExceededEventData
+
+
+@final
 class TestWebhookFilter(TypedDict):
     filter: Union[WebhookFilter, None]
     """Null: no filter, which every event matches."""
@@ -237,8 +573,10 @@ class UpdateWebhook(TypedDict):
     """Publicly reachable HTTPS URL without user information. The port must be 443, 80 or at least
     1024, and not that of another well-known service.
     """
-    events: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]]
-    """Event types, or `["*"]` for all."""
+    events: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded", "*"]]]
+    """Event types, or `["*"]` for all types of events about resources. Operational events are sent
+    only to webhooks that list their types, and never to the webhook that they are about.
+    """
     status: NotRequired[Literal["active", "paused", "disabled"]]
     """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
     events are skipped. Disabling ends the queue as failed.
@@ -272,7 +610,7 @@ class RotateWebhookSecret(TypedDict):
 
 @final
 class TestWebhook(TypedDict):
-    event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
+    event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]]
     """Type of the sample event, which the webhook must receive. Default: the first such type."""
 
 
@@ -289,7 +627,7 @@ class CreateReplay(TypedDict):
     webhook_id: str
     statuses: NotRequired[Sequence[Literal["pending", "delivered", "failed", "retrying", "skipped"]]]
     """Default: `failed`, `retrying` and `skipped`."""
-    event_types: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]]
+    event_types: NotRequired[Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]]]
     """Default: all."""
     created_after: str
     """Only deliveries of events from this time on."""
@@ -495,8 +833,10 @@ class ResourceList(TypedDict):
 class CreatedWebhook(TypedDict):
     id: str
     url: str
-    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
-    """Event types, or `["*"]` for all."""
+    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded", "*"]]
+    """Event types, or `["*"]` for all types of events about resources. Operational events are sent
+    only to webhooks that list their types, and never to the webhook that they are about.
+    """
     status: Literal["active", "paused", "disabled"]
     """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
     events are skipped. Disabling ends the queue as failed.
@@ -531,16 +871,6 @@ class CreatedWebhook(TypedDict):
 
 
 @final
-class WebhookRateLimit(TypedDict):
-    """Limits of the attempts at the endpoint of the webhook."""
-
-    requests_per_second: Union[float, None]
-    """Maximum number of attempts per second. Null: no limit."""
-    max_concurrency: int
-    """Maximum number of concurrent attempts."""
-
-
-@final
 class WebhookHealth(TypedDict):
     state: Literal["healthy", "failing", "paused", "disabled"]
     """`failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only
@@ -554,16 +884,6 @@ class WebhookHealth(TypedDict):
     """Creation time of the oldest unfinished delivery among the 1,000 due first."""
     next_attempt_at: Union[str, None]
     """Not earlier than `requests_per_second` allows. Approximate if the state is `paused`."""
-
-
-@final
-class WebhookClientCertificateItem(TypedDict):
-    subject: str
-    fingerprint_sha256: str
-    expires_at: str
-
-
-WebhookClientCertificate = Union[WebhookClientCertificateItem, None]
 
 
 @final
@@ -593,8 +913,10 @@ class WebhookList(TypedDict):
 class Webhook(TypedDict):
     id: str
     url: str
-    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "*"]]
-    """Event types, or `["*"]` for all."""
+    events: Sequence[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded", "*"]]
+    """Event types, or `["*"]` for all types of events about resources. Operational events are sent
+    only to webhooks that list their types, and never to the webhook that they are about.
+    """
     status: Literal["active", "paused", "disabled"]
     """`paused`: events are queued, and none is sent until the webhook is resumed. `disabled`:
     events are skipped. Disabling ends the queue as failed.
@@ -721,7 +1043,7 @@ class EventListLinks(TypedDict):
 
 @final
 class EventList(TypedDict):
-    data: Sequence[Event]
+    data: Sequence[FeedEvent]
     meta: EventListMeta
     links: EventListLinks
 
@@ -756,7 +1078,31 @@ class Event(TypedDict):
     data: Union[EventData, None]
     """Null in an erased event, whose resource is deleted."""
     sequence: int
-    """Position in the feed of the workspace and environment, without gaps."""
+    """Position in the feed of the workspace and environment, without gaps for keys that get
+    operational events. For other keys, these events are missing.
+    """
+
+
+@final
+class OperationalEventData(TypedDict):
+    object: Union[WebhookOfEvent, ApiKeyOfEvent, Delivery, WorkspaceOfEvent]
+    """Webhook, key, delivery or workspace, depending on the type."""
+
+
+@final
+class OperationalEvent(TypedDict):
+    """The event as webhooks receive it, byte for byte, with `sequence` added at its end. Only keys
+    with scope `admin` get operational events.
+    """
+
+    id: str
+    type: Literal["webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
+    created_at: str
+    data: OperationalEventData
+    sequence: int
+    """Position in the feed of the workspace and environment, without gaps for keys that get
+    operational events. For other keys, these events are missing.
+    """
 
 
 @final
@@ -783,62 +1129,6 @@ class DeliveryList(TypedDict):
 
 
 @final
-class DeliveryLastAttempt(TypedDict):
-    started_at: str
-    status: Union[int, None]
-    """Status of the response, also if the response is incomplete; null without one."""
-    error: Union[str, None]
-    """Class and text of the error; null if the endpoint responded completely with 200."""
-    duration_ms: int
-
-
-@final
-class Delivery(TypedDict):
-    id: str
-    type: Literal["delivery"]
-    webhook_id: str
-    event_id: str
-    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]
-    resource_id: str
-    request_id: str
-    """X-Request-ID of the change that caused the event, or of the test."""
-    test: bool
-    """Whether a test sent the event. A test delivery cannot be redelivered."""
-    origin: str
-    """Cause of the delivery or of its last redelivery: `event`, `redelivery`, `test`, or the ID of
-    a replay.
-    """
-    status: Literal["pending", "delivered", "failed", "retrying", "skipped", "canceled"]
-    """`retrying`: an attempt has failed, and others follow. `failed`: it ended without being
-    delivered. `skipped`: the webhook was disabled when the event arrived.
-    """
-    attempt_count: int
-    """All attempts, including those that are no longer stored."""
-    next_attempt_at: Union[str, None]
-    """Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook
-    is paused. With a `delay_reason`, the next attempt of the webhook, which may be an attempt of
-    another delivery.
-    """
-    delay_reason: Union[Literal["rate_limit", "circuit_open", "paused"], None]
-    """Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached
-    its `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and
-    only occasional probes are sent. `paused`: the webhook is paused.
-    """
-    last_attempt: Union[DeliveryLastAttempt, None]
-    end_reason: Union[Literal["retries_exhausted", "endpoint_gone", "webhook_disabled", "webhook_deleted", "expired", "event_erased", "canceled"], None]
-    """Why the delivery ended without being delivered. `retries_exhausted`: the last attempt failed.
-    `endpoint_gone`: the endpoint responded with 410. `webhook_disabled`, `webhook_deleted`: the
-    delivery was pending at that time, or is `skipped`. `expired`: it was pending until the
-    delivery log was about to drop its day. `event_erased`: the event has no body anymore.
-    `canceled`: a user or a key canceled it. Null if it has not ended, is `delivered`, or was
-    ended by a version that did not record the reason.
-    """
-    created_at: str
-    """Time of the event."""
-    ended_at: Union[str, None]
-
-
-@final
 class DeliveryWithAttemptsLastAttempt(TypedDict):
     started_at: str
     status: Union[int, None]
@@ -854,8 +1144,9 @@ class DeliveryWithAttempts(TypedDict):
     type: Literal["delivery"]
     webhook_id: str
     event_id: str
-    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]
+    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: str
     """X-Request-ID of the change that caused the event, or of the test."""
     test: bool
@@ -1089,7 +1380,7 @@ class RequestTimelineRequestsItem(TypedDict):
 @final
 class RequestTimelineEventsItem(TypedDict):
     id: str
-    type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]
+    type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     environment: Literal["live", "sandbox"]
     actor: Union[str, None]
     """`key:` or `user:` with an ID. Null: unknown."""
@@ -1133,8 +1424,9 @@ class RequestTimelineDeliveriesItem(TypedDict):
     type: Literal["delivery"]
     webhook_id: str
     event_id: str
-    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]
+    event_type: Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]
     resource_id: str
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: str
     """X-Request-ID of the change that caused the event, or of the test."""
     test: bool
@@ -1956,7 +2248,7 @@ class ListDeliveriesQuery(TypedDict):
     webhook_id: NotRequired[str]
     status: NotRequired[Sequence[Literal["pending", "delivered", "failed", "retrying", "skipped", "canceled"]]]
     """May be repeated; a delivery must have one of the statuses."""
-    event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed"]]
+    event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]]
     event_id: NotRequired[str]
     resource_id: NotRequired[str]
     request_id: NotRequired[str]
@@ -2106,7 +2398,13 @@ class ListAuditLogQuery(TypedDict):
     """Items per page."""
 
 
-WebhookEvent = Union[ResourceCreatedEvent, ResourceUpdatedEvent, ResourceDeletedEvent, ResourceStatusChangedEvent]
+WebhookClientCertificate = Union[WebhookClientCertificateItem, None]
+"""Certificate for mutual TLS with the endpoint."""
+
+FeedEvent = Union[Event, OperationalEvent]
+"""An event of the feed."""
+
+WebhookEvent = Union[ResourceCreatedEvent, ResourceUpdatedEvent, ResourceDeletedEvent, ResourceStatusChangedEvent, WebhookDisabledEvent, WebhookEnabledEvent, WebhookFailingEvent, WebhookRecoveredEvent, DeliveryFailedEvent, ApiKeyCreatedEvent, ApiKeyRolledEvent, ApiKeyRevokedEvent, ApiKeyExpiringEvent, QuotaWarningEvent, QuotaExceededEvent]
 """An event that webhooks receive."""
 
 ErrorCode = Literal["invalid_request", "invalid_api_key", "api_key_expired", "insufficient_scope", "ip_not_allowed", "not_found", "method_not_allowed", "request_timeout", "conflict", "precondition_failed", "payload_too_large", "uri_too_long", "unsupported_media_type", "expectation_failed", "idempotency_key_reused", "rate_limit_exceeded", "quota_exceeded", "headers_too_large", "internal_error", "service_unavailable", "timeout"]

@@ -36,8 +36,8 @@ import type {
   DeliveryList,
   DeliveryMetricsPoint,
   DeliveryWithAttempts,
-  Event,
   EventList,
+  FeedEvent,
   GetDeliveryMetricsQuery,
   GetRequestMetricsQuery,
   Incident,
@@ -260,15 +260,16 @@ export class EventsOperations {
   }
 
   /**
-   * List events. Returns all events, oldest first, independent of webhooks. Sequences have no gaps and appear in order:
-   * a client that repeats the request with `after` set to its last sequence gets every event exactly once. When the
-   * service has lost events, for example because its database was restored from a backup, sequences continue 1,000,000
-   * higher; events after such a gap may be repeats, with the same `id`. If older events are no longer stored, the page
-   * starts with the oldest stored event, and its sequence shows the loss. If `after` is beyond the newest event, the
-   * response is 400: that sequence belongs to another environment, or to a time before the database was restored from a
-   * backup. Requires a key with scope `read`, or the permission `events:read`.
+   * List events. Returns all events, oldest first, independent of webhooks. Keys without the scope `admin` get only the
+   * events about resources, and the sequences of operational events are missing. Sequences have no other gaps and
+   * appear in order: a client that repeats the request with `after` set to its last sequence gets every event exactly
+   * once. When the service has lost events, for example because its database was restored from a backup, sequences
+   * continue 1,000,000 higher; events after such a gap may be repeats, with the same `id`. If older events are no
+   * longer stored, the page starts with the oldest stored event, and `oldest_sequence` shows the loss. If `after` is
+   * beyond the newest event, the response is 400: that sequence belongs to another environment, or to a time before the
+   * database was restored from a backup. Requires a key with scope `read`, or the permission `events:read`.
    */
-  list(query: ListEventsQuery = {}, options?: CallOptions): List<Event, EventList['meta']> {
+  list(query: ListEventsQuery = {}, options?: CallOptions): List<FeedEvent, EventList['meta']> {
     return new List(this.#transport, '/v1/events', query, options);
   }
 
@@ -277,14 +278,14 @@ export class EventsOperations {
    * event is the position to resume from. With `follow`, waits for new events without end; otherwise ends after the
    * newest event.
    */
-  feed(options: FeedOptions = {}): AsyncGenerator<Event, void, undefined> {
-    return readFeed<Event>(this.#transport, '/v1/events', options);
+  feed(options: FeedOptions = {}): AsyncGenerator<FeedEvent, void, undefined> {
+    return readFeed<FeedEvent>(this.#transport, '/v1/events', options);
   }
 
   /** Get an event. Requires a key with scope `read`, or the permission `events:read`. */
-  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<Event> | NotModified>;
-  get(id: string, options?: ReadOptions): Promise<Result<Event>>;
-  get(id: string, options?: ReadOptions): Promise<Result<Event> | NotModified> {
+  get(id: string, options: ReadOptions & { ifNoneMatch: string | undefined }): Promise<Result<FeedEvent> | NotModified>;
+  get(id: string, options?: ReadOptions): Promise<Result<FeedEvent>>;
+  get(id: string, options?: ReadOptions): Promise<Result<FeedEvent> | NotModified> {
     return this.#transport.send('GET', pathOf`/v1/events/${id}`, { options });
   }
 }

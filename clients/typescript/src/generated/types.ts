@@ -22,8 +22,11 @@ export interface CreateWebhook {
    * another well-known service.
    */
   url: string;
-  /** Event types, or `["*"]` for all. */
-  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that
+   * list their types, and never to the webhook that they are about.
+   */
+  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | "*")[];
   /**
    * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
    * Disabling ends the queue as failed.
@@ -171,6 +174,275 @@ export interface ResourceStatusChangedEvent {
   };
 }
 
+export interface WebhookDisabledEvent {
+  id: string;
+  type: "webhook.disabled";
+  created_at: string;
+  data: {
+    object: WebhookOfEvent;
+  };
+}
+
+/** The webhook after the change, without its `health`. */
+export interface WebhookOfEvent {
+  id: string;
+  url: string;
+  /**
+   * Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that
+   * list their types, and never to the webhook that they are about.
+   */
+  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | "*")[];
+  /**
+   * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
+   * Disabling ends the queue as failed.
+   */
+  status: "active" | "paused" | "disabled";
+  /** `gone`: the endpoint responded with 410. `failing`: no delivery has succeeded for days. */
+  disabled_reason: "manual" | "gone" | "failing" | null;
+  /** Shown to the users of the dashboard. */
+  description: string;
+  /** Whether the deliveries of a resource are sent one at a time, in the order of its events. */
+  ordered: boolean;
+  retry_policy: RetryPolicy;
+  rate_limit: WebhookRateLimit;
+  /** Custom headers of every request, without the secret ones. */
+  headers: { [key: string]: string };
+  /** Names of headers with values that are stored encrypted, and never returned. */
+  secret_headers: readonly string[];
+  /** Seconds within which the complete response must arrive. */
+  timeout: number;
+  /** Name of another header with the value of `X-Service-Signature`. Null: none. */
+  signature_alias: string | null;
+  /** Null: all events. */
+  filter: WebhookFilter | null;
+  client_certificate: WebhookClientCertificate;
+  /** Deliveries are also signed with the previous secret until this time. Null: with one secret. */
+  previous_secret_expires_at: string | null;
+  created_at: string;
+  updated_at: string;
+  /** Rises with every change. The ETag of the webhook begins with it. */
+  version: number;
+}
+
+/** Limits of the attempts at the endpoint of the webhook. */
+export interface WebhookRateLimit {
+  /** Maximum number of attempts per second. Null: no limit. */
+  requests_per_second: number | null;
+  /** Maximum number of concurrent attempts. */
+  max_concurrency: number;
+}
+
+/** Certificate for mutual TLS with the endpoint. */
+export type WebhookClientCertificate = {
+  subject: string;
+  fingerprint_sha256: string;
+  expires_at: string;
+} | null;
+
+export interface WebhookEnabledEvent {
+  id: string;
+  type: "webhook.enabled";
+  created_at: string;
+  data: {
+    object: WebhookOfEvent;
+  };
+}
+
+export interface WebhookFailingEvent {
+  id: string;
+  type: "webhook.failing";
+  created_at: string;
+  data: {
+    object: WebhookOfEvent;
+  };
+}
+
+export interface WebhookRecoveredEvent {
+  id: string;
+  type: "webhook.recovered";
+  created_at: string;
+  data: {
+    object: WebhookOfEvent;
+  };
+}
+
+export interface DeliveryFailedEvent {
+  id: string;
+  type: "delivery.failed";
+  created_at: string;
+  data: {
+    object: Delivery;
+  };
+}
+
+export interface Delivery {
+  id: string;
+  type: "delivery";
+  webhook_id: string;
+  event_id: string;
+  event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+  /** Resource of the event. Of an operational event: its webhook, key or workspace. */
+  resource_id: string;
+  /** X-Request-ID of the change that caused the event, or of the test. */
+  request_id: string;
+  /** Whether a test sent the event. A test delivery cannot be redelivered. */
+  test: boolean;
+  /** Cause of the delivery or of its last redelivery: `event`, `redelivery`, `test`, or the ID of a replay. */
+  origin: string;
+  /**
+   * `retrying`: an attempt has failed, and others follow. `failed`: it ended without being delivered. `skipped`: the
+   * webhook was disabled when the event arrived.
+   */
+  status: "pending" | "delivered" | "failed" | "retrying" | "skipped" | "canceled";
+  /** All attempts, including those that are no longer stored. */
+  attempt_count: number;
+  /**
+   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
+   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
+   */
+  next_attempt_at: string | null;
+  /**
+   * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
+   * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
+   * sent. `paused`: the webhook is paused.
+   */
+  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
+  last_attempt: {
+    started_at: string;
+    /** Status of the response, also if the response is incomplete; null without one. */
+    status: number | null;
+    /** Class and text of the error; null if the endpoint responded completely with 200. */
+    error: string | null;
+    duration_ms: number;
+  } | null;
+  /**
+   * Why the delivery ended without being delivered. `retries_exhausted`: the last attempt failed. `endpoint_gone`: the
+   * endpoint responded with 410. `webhook_disabled`, `webhook_deleted`: the delivery was pending at that time, or is
+   * `skipped`. `expired`: it was pending until the delivery log was about to drop its day. `event_erased`: the event
+   * has no body anymore. `canceled`: a user or a key canceled it. Null if it has not ended, is `delivered`, or was
+   * ended by a version that did not record the reason.
+   */
+  end_reason: "retries_exhausted" | "endpoint_gone" | "webhook_disabled" | "webhook_deleted" | "expired" | "event_erased" | "canceled" | null;
+  /** Time of the event. */
+  created_at: string;
+  ended_at: string | null;
+}
+
+export interface ApiKeyCreatedEvent {
+  id: string;
+  type: "api_key.created";
+  created_at: string;
+  data: {
+    object: ApiKeyOfEvent;
+  };
+}
+
+/** The key after the change, without its value. */
+export interface ApiKeyOfEvent {
+  id: string;
+  type: "api_key";
+  /** Human-readable name. */
+  name: string;
+  /** `read` ⊂ `write` ⊂ `admin`. A `restricted` key has only the permissions that it lists. */
+  scope: "read" | "write" | "admin" | "restricted";
+  /** Permissions of a `restricted` key. `write` includes `read`. Empty for every other scope. */
+  permissions: readonly ("alerts:read" | "alerts:write" | "audit:read" | "deliveries:read" | "deliveries:write" | "events:read" | "keys:read" | "metrics:read" | "requests:read" | "resources:read" | "resources:write" | "webhooks:read" | "webhooks:write" | "workspace:read")[];
+  environment: "live" | "sandbox";
+  /** First and last characters of the key, to recognize it. */
+  hint: string;
+  /**
+   * A `rolled` key has been replaced by `rolled_to`. It is accepted until `overlap_ends_at`, and `expired` once
+   * `expires_at` has passed.
+   */
+  status: "active" | "expired" | "revoked" | "rolled";
+  /** IP addresses or CIDRs that may use the key. Empty: any address. */
+  allowed_ips: readonly string[];
+  /** Requests per window. It can only lower the limit of the plan. Null: the limit of the plan. */
+  rate_limit: number | null;
+  expires_at: string | null;
+  created_at: string;
+  /** `key:` or `user:` with an ID, `operator:` with a name, or `system`. Null: unknown. */
+  created_by: string | null;
+  /** Email address of the user, name of the key or of the operator. Null: unknown, or deleted. */
+  created_by_name: string | null;
+  /** Updated a few seconds after each use. */
+  last_used_at: string | null;
+  last_used_ip: string | null;
+  /** Most recent request that was refused because of the key: 401, 403 or 429. Null: none is recorded. */
+  last_refusal: {
+    refused_at: string;
+    error_code: string;
+  } | null;
+  revoked_at: string | null;
+  rolled_at: string | null;
+  /** ID of the key that replaced this one. */
+  rolled_to: string | null;
+  /** Time from which a rolled key is rejected. Null: it was not rolled. */
+  overlap_ends_at: string | null;
+  /** Rises with every change. The ETag of the key begins with it. */
+  version: number;
+}
+
+export interface ApiKeyRolledEvent {
+  id: string;
+  type: "api_key.rolled";
+  created_at: string;
+  data: {
+    object: ApiKeyOfEvent;
+  };
+}
+
+export interface ApiKeyRevokedEvent {
+  id: string;
+  type: "api_key.revoked";
+  created_at: string;
+  data: {
+    object: ApiKeyOfEvent;
+  };
+}
+
+export interface ApiKeyExpiringEvent {
+  id: string;
+  type: "api_key.expiring";
+  created_at: string;
+  data: {
+    object: ApiKeyOfEvent;
+  };
+}
+
+export interface QuotaWarningEvent {
+  id: string;
+  type: "quota.warning";
+  created_at: string;
+  data: {
+    object: WorkspaceOfEvent;
+  };
+}
+
+/** Quota and usage of the workspace in an environment. */
+export interface WorkspaceOfEvent {
+  id: string;
+  type: "workspace";
+  environment: "live" | "sandbox";
+  limits: {
+    requests_per_month: number;
+  };
+  usage: {
+    requests: number;
+    month_start: string;
+    month_end: string;
+  };
+}
+
+export interface QuotaExceededEvent {
+  id: string;
+  type: "quota.exceeded";
+  created_at: string;
+  data: {
+    object: WorkspaceOfEvent;
+  };
+}
+
 export interface TestWebhookFilter {
   /** Null: no filter, which every event matches. */
   filter: WebhookFilter | null;
@@ -186,8 +458,11 @@ export interface UpdateWebhook {
    * another well-known service.
    */
   url?: string | undefined;
-  /** Event types, or `["*"]` for all. */
-  events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[] | undefined;
+  /**
+   * Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that
+   * list their types, and never to the webhook that they are about.
+   */
+  events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | "*")[] | undefined;
   /**
    * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
    * Disabling ends the queue as failed.
@@ -222,7 +497,7 @@ export interface RotateWebhookSecret {
 
 export interface TestWebhook {
   /** Type of the sample event, which the webhook must receive. Default: the first such type. */
-  event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+  event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | undefined;
 }
 
 export interface SetWebhookClientCertificate {
@@ -237,7 +512,7 @@ export interface CreateReplay {
   /** Default: `failed`, `retrying` and `skipped`. */
   statuses?: readonly ("pending" | "delivered" | "failed" | "retrying" | "skipped")[] | undefined;
   /** Default: all. */
-  event_types?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed")[] | undefined;
+  event_types?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded")[] | undefined;
   /** Only deliveries of events from this time on. */
   created_after: string;
   /** Only deliveries of events before this time. Default: now. */
@@ -410,8 +685,11 @@ export interface ResourceList {
 export interface CreatedWebhook {
   id: string;
   url: string;
-  /** Event types, or `["*"]` for all. */
-  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that
+   * list their types, and never to the webhook that they are about.
+   */
+  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | "*")[];
   /**
    * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
    * Disabling ends the queue as failed.
@@ -445,14 +723,6 @@ export interface CreatedWebhook {
   secret?: string | undefined;
 }
 
-/** Limits of the attempts at the endpoint of the webhook. */
-export interface WebhookRateLimit {
-  /** Maximum number of attempts per second. Null: no limit. */
-  requests_per_second: number | null;
-  /** Maximum number of concurrent attempts. */
-  max_concurrency: number;
-}
-
 export interface WebhookHealth {
   /**
    * `failing`: no delivery has succeeded recently. `paused`: the webhook is paused, or only occasional probes are sent.
@@ -467,13 +737,6 @@ export interface WebhookHealth {
   /** Not earlier than `requests_per_second` allows. Approximate if the state is `paused`. */
   next_attempt_at: string | null;
 }
-
-/** Certificate for mutual TLS with the endpoint. */
-export type WebhookClientCertificate = {
-  subject: string;
-  fingerprint_sha256: string;
-  expires_at: string;
-} | null;
 
 export interface WebhookList {
   data: readonly Webhook[];
@@ -494,8 +757,11 @@ export interface WebhookList {
 export interface Webhook {
   id: string;
   url: string;
-  /** Event types, or `["*"]` for all. */
-  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "*")[];
+  /**
+   * Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that
+   * list their types, and never to the webhook that they are about.
+   */
+  events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | "*")[];
   /**
    * `paused`: events are queued, and none is sent until the webhook is resumed. `disabled`: events are skipped.
    * Disabling ends the queue as failed.
@@ -589,7 +855,7 @@ export interface AttemptTiming {
 }
 
 export interface EventList {
-  data: readonly Event[];
+  data: readonly FeedEvent[];
   meta: {
     /** Number of stored events. */
     total: number;
@@ -607,6 +873,9 @@ export interface EventList {
     prev: string | null;
   };
 }
+
+/** An event of the feed. */
+export type FeedEvent = Event | OperationalEvent;
 
 /** The event as webhooks receive it, byte for byte, with `sequence` added at its end. */
 export interface Event {
@@ -627,7 +896,29 @@ export interface Event {
       metadata?: { [key: string]: string } | undefined;
     } | undefined;
   } | null;
-  /** Position in the feed of the workspace and environment, without gaps. */
+  /**
+   * Position in the feed of the workspace and environment, without gaps for keys that get operational events. For other
+   * keys, these events are missing.
+   */
+  sequence: number;
+}
+
+/**
+ * The event as webhooks receive it, byte for byte, with `sequence` added at its end. Only keys with scope `admin` get
+ * operational events.
+ */
+export interface OperationalEvent {
+  id: string;
+  type: "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+  created_at: string;
+  data: {
+    /** Webhook, key, delivery or workspace, depending on the type. */
+    object: WebhookOfEvent | ApiKeyOfEvent | Delivery | WorkspaceOfEvent;
+  };
+  /**
+   * Position in the feed of the workspace and environment, without gaps for keys that get operational events. For other
+   * keys, these events are missing.
+   */
   sequence: number;
 }
 
@@ -647,64 +938,13 @@ export interface DeliveryList {
   };
 }
 
-export interface Delivery {
-  id: string;
-  type: "delivery";
-  webhook_id: string;
-  event_id: string;
-  event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed";
-  resource_id: string;
-  /** X-Request-ID of the change that caused the event, or of the test. */
-  request_id: string;
-  /** Whether a test sent the event. A test delivery cannot be redelivered. */
-  test: boolean;
-  /** Cause of the delivery or of its last redelivery: `event`, `redelivery`, `test`, or the ID of a replay. */
-  origin: string;
-  /**
-   * `retrying`: an attempt has failed, and others follow. `failed`: it ended without being delivered. `skipped`: the
-   * webhook was disabled when the event arrived.
-   */
-  status: "pending" | "delivered" | "failed" | "retrying" | "skipped" | "canceled";
-  /** All attempts, including those that are no longer stored. */
-  attempt_count: number;
-  /**
-   * Null if the delivery has ended, waits for an earlier delivery of its resource, or its webhook is paused. With a
-   * `delay_reason`, the next attempt of the webhook, which may be an attempt of another delivery.
-   */
-  next_attempt_at: string | null;
-  /**
-   * Why the delivery is not attempted although it is due. `rate_limit`: the webhook has reached its
-   * `requests_per_second`. `circuit_open`: the endpoint has failed many times in a row, and only occasional probes are
-   * sent. `paused`: the webhook is paused.
-   */
-  delay_reason: "rate_limit" | "circuit_open" | "paused" | null;
-  last_attempt: {
-    started_at: string;
-    /** Status of the response, also if the response is incomplete; null without one. */
-    status: number | null;
-    /** Class and text of the error; null if the endpoint responded completely with 200. */
-    error: string | null;
-    duration_ms: number;
-  } | null;
-  /**
-   * Why the delivery ended without being delivered. `retries_exhausted`: the last attempt failed. `endpoint_gone`: the
-   * endpoint responded with 410. `webhook_disabled`, `webhook_deleted`: the delivery was pending at that time, or is
-   * `skipped`. `expired`: it was pending until the delivery log was about to drop its day. `event_erased`: the event
-   * has no body anymore. `canceled`: a user or a key canceled it. Null if it has not ended, is `delivered`, or was
-   * ended by a version that did not record the reason.
-   */
-  end_reason: "retries_exhausted" | "endpoint_gone" | "webhook_disabled" | "webhook_deleted" | "expired" | "event_erased" | "canceled" | null;
-  /** Time of the event. */
-  created_at: string;
-  ended_at: string | null;
-}
-
 export interface DeliveryWithAttempts {
   id: string;
   type: "delivery";
   webhook_id: string;
   event_id: string;
-  event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed";
+  event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+  /** Resource of the event. Of an operational event: its webhook, key or workspace. */
   resource_id: string;
   /** X-Request-ID of the change that caused the event, or of the test. */
   request_id: string;
@@ -921,7 +1161,7 @@ export interface RequestTimeline {
   /** Events of the request in the order of their sequence numbers, at most 1,000. */
   events: readonly {
     id: string;
-    type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed";
+    type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
     environment: "live" | "sandbox";
     /** `key:` or `user:` with an ID. Null: unknown. */
     actor: string | null;
@@ -943,7 +1183,8 @@ export interface RequestTimeline {
     type: "delivery";
     webhook_id: string;
     event_id: string;
-    event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed";
+    event_type: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded";
+    /** Resource of the event. Of an operational event: its webhook, key or workspace. */
     resource_id: string;
     /** X-Request-ID of the change that caused the event, or of the test. */
     request_id: string;
@@ -1643,7 +1884,7 @@ export interface ListDeliveriesQuery {
   webhook_id?: string | undefined;
   /** May be repeated; a delivery must have one of the statuses. */
   status?: readonly ("pending" | "delivered" | "failed" | "retrying" | "skipped" | "canceled")[] | undefined;
-  event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | undefined;
+  event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | undefined;
   event_id?: string | undefined;
   resource_id?: string | undefined;
   request_id?: string | undefined;
@@ -1783,7 +2024,7 @@ export interface ListAuditLogQuery {
 }
 
 /** An event that webhooks receive. */
-export type WebhookEvent = ResourceCreatedEvent | ResourceUpdatedEvent | ResourceDeletedEvent | ResourceStatusChangedEvent;
+export type WebhookEvent = ResourceCreatedEvent | ResourceUpdatedEvent | ResourceDeletedEvent | ResourceStatusChangedEvent | WebhookDisabledEvent | WebhookEnabledEvent | WebhookFailingEvent | WebhookRecoveredEvent | DeliveryFailedEvent | ApiKeyCreatedEvent | ApiKeyRolledEvent | ApiKeyRevokedEvent | ApiKeyExpiringEvent | QuotaWarningEvent | QuotaExceededEvent;
 
 /** Code of an error response. Later versions of the service may add others. */
 export type ErrorCode = ErrorDocument['error']['code'];

@@ -149,7 +149,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- define "rms.callTable" -}}
 {{- toJson (dict
   "gateway" (list "auth" "resources" "webhooks" "alerts")
-  "webhooks" (list "alerts")
+  "webhooks" (list "auth" "alerts")
   "alerts" (list "auth")
   "dashboard" (list "auth" "resources" "webhooks" "alerts")
   "cli" (list "auth" "resources" "webhooks" "alerts")

@@ -15,7 +15,7 @@ const fields = {
   webhook_id: z.string(),
   event_id: z.string(),
   event_type: z.enum(eventTypes),
-  resource_id: z.string(),
+  resource_id: z.string().describe('Resource of the event. Of an operational event: its webhook, key or workspace.'),
   request_id: z.string().describe('X-Request-ID of the change that caused the event, or of the test.'),
   test: z.boolean().describe('Whether a test sent the event. A test delivery cannot be redelivered.'),
   origin: z

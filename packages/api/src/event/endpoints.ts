@@ -12,22 +12,23 @@ export const listEvents = defineEndpoint({
   operationId: 'listEvents',
   summary: 'List events',
   description:
-    'Returns all events, oldest first, independent of webhooks. Sequences have no gaps and appear in order: a client ' +
+    'Returns all events, oldest first, independent of webhooks. Keys without the scope `admin` get only the events about ' +
+    'resources, and the sequences of operational events are missing. Sequences have no other gaps and appear in order: a client ' +
     'that repeats the request with `after` set to its last sequence gets every event exactly once. When the service has ' +
     'lost events, for example because its database was restored from a backup, sequences continue 1,000,000 higher; ' +
     'events after such a gap may be repeats, with the same `id`. If older events are ' +
-    'no longer stored, the page starts with the oldest stored event, and its sequence shows the loss. If `after` is ' +
+    'no longer stored, the page starts with the oldest stored event, and `oldest_sequence` shows the loss. If `after` is ' +
     'beyond the newest event, the response is 400: that sequence belongs to another environment, or to a time before ' +
     'the database was restored from a backup.',
   tag: 'Events',
   permission: 'events:read',
   query: z.strictObject({ after, per_page: pageQuery.per_page }),
   success: { status: 200, description: 'A page of events.', schema: eventList },
-  async handle({ context, query, tenant, backend, url, signal }) {
+  async handle({ context, query, tenant, backend, url, signal, may }) {
     const { workspaceId, environment } = tenant;
     const pageSize = pageSizeOf(query);
     const page = await backend.events.listEvents(
-      { workspaceId, environment, after: BigInt(query.after ?? 0), pageSize },
+      { workspaceId, environment, after: BigInt(query.after ?? 0), pageSize, withOperational: may('events:admin') },
       { context: context(), signal: signal() },
     );
     const { meta, next, previous } = pagePositionOf(page, Number(query.after ?? 0), pageSize);
@@ -37,11 +38,11 @@ export const listEvents = defineEndpoint({
 });
 
 /**
- * Computes a page's position in the feed, and the `after` values of its neighbors. This is arithmetic because
- * sequences have no gaps. After a restore they have one, which counts as events.
+ * Computes a page's position in the feed, and the `after` values of its neighbors. Gaps count as events: operational
+ * events that the caller does not get, and the gap after a restore.
  */
 function pagePositionOf(
-  { events, oldestPosition, newestPosition }: ListEventsResponse,
+  { events, oldestPosition, newestPosition, hasMore, previousAfter }: ListEventsResponse,
   after: number,
   pageSize: number,
 ) {
@@ -58,8 +59,8 @@ function pagePositionOf(
       oldest_sequence: oldest,
       newest_sequence: newest,
     },
-    next: end < newest ? end : null,
-    previous: begin > start ? Math.max(begin - pageSize, start) : null,
+    next: hasMore ? end : null,
+    previous: previousAfter === undefined ? null : Number(previousAfter),
   };
 }
 
@@ -72,11 +73,11 @@ export const getEvent = defineEndpoint({
   permission: 'events:read',
   conditional: true,
   success: { status: 200, description: 'The event, as in the feed.', schema: oneEvent },
-  async handle({ context, id, tenant, backend, signal }) {
+  async handle({ context, id, tenant, backend, signal, may }) {
     checkId('evt', id);
     const { workspaceId, environment } = tenant;
     const { event } = await backend.events.getEvent(
-      { workspaceId, environment, id },
+      { workspaceId, environment, id, withOperational: may('events:admin') },
       { context: context(), signal: signal() },
     );
     if (!event) throw new Error('the webhooks service returned no event');

@@ -1,7 +1,19 @@
-import { type EventType, eventTypes, sampleEvent } from '@rms/base/webhook-events';
+import { environments } from '@rms/base/tenant';
+import {
+  type EventType,
+  isOperational,
+  type OperationalEventType,
+  operationalEventTypes,
+  resourceEventTypes,
+  sampleEvent,
+} from '@rms/base/webhook-events';
 import { z } from 'zod';
+import { delivery } from '../delivery/schema.ts';
+import { key } from '../key/schema.ts';
 import { listOf } from '../list.ts';
 import { resource } from '../resource/schema.ts';
+import { shownTime } from '../time-schemas.ts';
+import { webhook } from '../webhook/schema.ts';
 
 /** The largest integer that JSON numbers represent exactly. */
 const largest = Number.MAX_SAFE_INTEGER;
@@ -19,11 +31,14 @@ export const after = z
 const sequence = z
   .int()
   .min(1)
-  .describe('Position in the feed of the workspace and environment, without gaps.')
+  .describe(
+    'Position in the feed of the workspace and environment, without gaps for keys that get operational events. For ' +
+      'other keys, these events are missing.',
+  )
   .meta({ examples: [42] });
 const id = z.string().meta({ pattern: '^evt_[0-9a-z]+$', examples: ['evt_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
-const type = z.enum(eventTypes);
 const createdAt = z.string().meta({ format: 'date-time', examples: ['2026-01-02T03:04:05.678Z'] });
+const version = z.int().min(1);
 const object = resource
   .extend({
     input_type: z
@@ -32,9 +47,7 @@ const object = resource
       .describe(
         'The `type` of the request that created the resource. Absent in events of releases that did not send it.',
       ),
-    version: z
-      .int()
-      .min(1)
+    version: version
       .optional()
       .describe(
         'Version of the resource after the change: 1 for its first event, then one more with each event. The ETag of ' +
@@ -51,12 +64,30 @@ const previousAttributes = resource
     examples: [{ status: 'active' }],
   });
 
-const schemaNames: Readonly<Record<EventType, string>> = {
-  'resource.created': 'ResourceCreatedEvent',
-  'resource.updated': 'ResourceUpdatedEvent',
-  'resource.deleted': 'ResourceDeletedEvent',
-  'resource.status_changed': 'ResourceStatusChangedEvent',
-};
+const objects = {
+  webhook: webhook
+    .omit({ health: true })
+    .extend({ version: version.describe('Rises with every change. The ETag of the webhook begins with it.') })
+    .meta({ id: 'WebhookOfEvent', description: 'The webhook after the change, without its `health`.' }),
+  api_key: key
+    .extend({ version: version.describe('Rises with every change. The ETag of the key begins with it.') })
+    .meta({ id: 'ApiKeyOfEvent', description: 'The key after the change, without its value.' }),
+  delivery,
+  quota: z
+    .strictObject({
+      id: z.string().meta({ pattern: '^ws_[0-9a-z]+$', examples: ['ws_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
+      type: z.literal('workspace'),
+      environment: z.enum(environments),
+      limits: z.strictObject({ requests_per_month: z.int().min(1) }),
+      usage: z.strictObject({ requests: z.int().min(0), month_start: shownTime, month_end: shownTime }),
+    })
+    .meta({ id: 'WorkspaceOfEvent', description: 'Quota and usage of the workspace in an environment.' }),
+} as const;
+
+/** Returns the schema of the objects of an operational event type: that of the type's first part. */
+function objectOf(type: OperationalEventType) {
+  return objects[type.split('.')[0] as keyof typeof objects];
+}
 
 const example = {
   eventId: 'evt_01jc3v9m0w7y8x2k4n6p8q0r2s',
@@ -67,16 +98,26 @@ const example = {
 /** Returns the schema of an event as webhooks receive it. */
 export function envelopeOf(type: EventType) {
   const isChange = type === 'resource.updated' || type === 'resource.status_changed';
-  const data = { object, ...(isChange ? { previous_attributes: previousAttributes } : {}) };
+  const data = isOperational(type)
+    ? { object: objectOf(type) }
+    : { object, ...(isChange ? { previous_attributes: previousAttributes } : {}) };
   return z
     .strictObject({ id, type: z.literal(type), created_at: createdAt, data: z.strictObject(data) })
-    .meta({ id: schemaNames[type], example: sampleEvent(type, example) });
+    .meta({ id: schemaNameOf(type), example: sampleEvent(type, example) });
 }
+
+/** "ResourceStatusChangedEvent" for "resource.status_changed". */
+function schemaNameOf(type: EventType): string {
+  const words = type.split(/[._]/).map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+  return `${words.join('')}Event`;
+}
+
+const inFeed = 'The event as webhooks receive it, byte for byte, with `sequence` added at its end.';
 
 const event = z
   .strictObject({
     id,
-    type,
+    type: z.enum(resourceEventTypes),
     created_at: createdAt.optional().describe('Absent in an erased event.'),
     data: z
       .strictObject({
@@ -87,18 +128,31 @@ const event = z
       .describe('Null in an erased event, whose resource is deleted.'),
     sequence,
   })
-  .meta({
-    id: 'Event',
-    description: 'The event as webhooks receive it, byte for byte, with `sequence` added at its end.',
-  });
+  .meta({ id: 'Event', description: inFeed });
 
-export const oneEvent = z.strictObject({ data: event });
+const operationalEvent = z
+  .strictObject({
+    id,
+    type: z.enum(operationalEventTypes),
+    created_at: createdAt,
+    data: z.strictObject({
+      object: z
+        .union([objects.webhook, objects.api_key, objects.delivery, objects.quota])
+        .describe('Webhook, key, delivery or workspace, depending on the type.'),
+    }),
+    sequence,
+  })
+  .meta({ id: 'OperationalEvent', description: `${inFeed} Only keys with scope \`admin\` get operational events.` });
 
-export const eventList = listOf(event, {
+const anyEvent = z.union([event, operationalEvent]).meta({ id: 'FeedEvent', description: 'An event of the feed.' });
+
+export const oneEvent = z.strictObject({ data: anyEvent });
+
+export const eventList = listOf(anyEvent, {
   total: z.int().min(0).describe('Number of stored events.'),
   oldest_sequence: z.int().min(0).describe('`sequence` of the oldest stored event; 0 if none is stored.'),
   newest_sequence: z.int().min(0).describe('`sequence` of the newest event; 0 if there has been no event.'),
 }).meta({ id: 'EventList' });
 
 /** An event of the feed. */
-export type Event = z.infer<typeof event>;
+export type Event = z.infer<typeof anyEvent>;

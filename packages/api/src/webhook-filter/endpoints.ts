@@ -14,7 +14,7 @@ export const testFilter = defineEndpoint({
   body: filterTestBody,
   bodyNamesObject: true,
   success: { status: 200, description: 'The result of the filter and of each condition.', schema: oneFilterTest },
-  async handle({ context, body, tenant, backend, signal }) {
+  async handle({ context, body, tenant, backend, signal, may }) {
     const { workspaceId, environment } = tenant;
     const { matches, conditions } = await backend.webhooks.testFilter(
       {
@@ -22,6 +22,7 @@ export const testFilter = defineEndpoint({
         environment,
         filter: body.filter === null ? '' : JSON.stringify(body.filter),
         eventId: body.event_id ?? '',
+        withOperational: may('events:admin'),
         ...(body.event === undefined ? {} : { event: Buffer.from(JSON.stringify(body.event)) }),
       },
       { context: context(), signal: signal() },

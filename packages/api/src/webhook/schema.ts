@@ -51,7 +51,9 @@ const events = z
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       then: { maxItems: 1 },
       else: { uniqueItems: true },
-      description: 'Event types, or `["*"]` for all.',
+      description:
+        'Event types, or `["*"]` for all types of events about resources. Operational events are sent only to webhooks that ' +
+        'list their types, and never to the webhook that they are about.',
       examples: [['*']],
     },
   });

@@ -90,6 +90,8 @@ const grants = {
 
   /** Create and roll keys of scope `admin`, which may read the audit log. */
   'keys:admin': { permits: 'create and roll API keys of scope admin', role: 'admin', scope: 'admin' },
+  /** Without it, the event feed has only events about resources. */
+  'events:admin': { permits: 'read operational events in the event feed', role: 'admin', scope: 'admin' },
   'alerts:write': {
     permits: 'change alert rules and alert channels, acknowledge and mute incidents',
     role: 'admin',

@@ -1,3 +1,12 @@
 export { type EndReason, endReasons } from './end-reasons.ts';
-export { type EventType, eventTypes, isEventType, receivedTypes } from './event-types.ts';
+export {
+  type EventType,
+  eventTypes,
+  isEventType,
+  isOperational,
+  type OperationalEventType,
+  operationalEventTypes,
+  receivedTypes,
+  resourceEventTypes,
+} from './event-types.ts';
 export { type SampleParts, sampleEvent } from './sample-event.ts';

@@ -1,6 +1,10 @@
-import { eventTypes, receivedTypes } from '../../src/webhook-events/index.ts';
+import { receivedTypes, resourceEventTypes } from '../../src/webhook-events/index.ts';
 
-test('a webhook receives the event types that it names, or all with "*"', () => {
-  expect(receivedTypes(['*'])).toEqual(eventTypes);
-  expect(receivedTypes(['resource.deleted', 'resource.created'])).toEqual(['resource.created', 'resource.deleted']);
+test('a webhook receives the event types that it names, or all about resources with "*"', () => {
+  expect(receivedTypes(['*'])).toEqual(resourceEventTypes);
+  expect(receivedTypes(['resource.deleted', 'quota.warning', 'resource.created'])).toEqual([
+    'resource.created',
+    'resource.deleted',
+    'quota.warning',
+  ]);
 });

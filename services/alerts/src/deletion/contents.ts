@@ -5,6 +5,7 @@ export const contents: WorkspaceContents = {
   schema: 'alerts',
   tables: [
     { name: 'alerts.evaluations', by: 'environment', acrossEnvironments: true },
+    { name: 'alerts.operational_events', by: 'id' },
     { name: 'alerts.notifications', by: 'id' },
     // Requests to confirm a recipient have no environment.
     { name: 'alerts.emails', by: 'id', withEmptyEnvironment: true },

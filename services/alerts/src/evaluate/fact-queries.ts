@@ -116,9 +116,14 @@ async function readDisabled(db: Queryable, { workspaceId, environment }: Tenant)
 }
 
 async function readExpiring(db: Queryable, { workspaceId, environment }: Tenant): Promise<Facts['expiringKeys']> {
-  const { rows } = await db.query<{ key_id: string; name: string; expires_at: Date }>(
-    'select key_id, name, expires_at from alerts.expiring_keys where workspace_id = $1 and environment = $2',
+  const { rows } = await db.query<{ key_id: string; name: string; expires_at: Date; document: object | null }>(
+    'select key_id, name, expires_at, document from alerts.expiring_keys where workspace_id = $1 and environment = $2',
     [workspaceId, environment],
   );
-  return rows.map((row) => ({ keyId: row.key_id, name: row.name, expiresAtMs: row.expires_at.getTime() }));
+  return rows.map((row) => ({
+    keyId: row.key_id,
+    name: row.name,
+    expiresAtMs: row.expires_at.getTime(),
+    document: row.document,
+  }));
 }

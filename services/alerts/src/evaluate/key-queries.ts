@@ -6,6 +6,8 @@ export interface ExpiringKey {
   readonly keyId: string;
   readonly name: string;
   readonly expiresAt: Date;
+  /** The key as the REST API returns it, with its version. */
+  readonly document: object;
 }
 
 /**
@@ -20,8 +22,8 @@ export async function replaceExpiring(tx: Queryable, workspaceId: string, keys: 
   const environments = [...new Set([...rows, ...keys].map(({ environment }) => environment))].sort();
   if (environments.length === 0) return;
   await tx.query(
-    `insert into alerts.expiring_keys (workspace_id, environment, key_id, name, expires_at)
-     select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[])
+    `insert into alerts.expiring_keys (workspace_id, environment, key_id, name, expires_at, document)
+     select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::json[])
          on conflict do nothing`,
     [
       workspaceId,
@@ -29,6 +31,7 @@ export async function replaceExpiring(tx: Queryable, workspaceId: string, keys: 
       keys.map((key) => key.keyId),
       keys.map((key) => key.name),
       keys.map((key) => key.expiresAt),
+      keys.map((key) => JSON.stringify(key.document)),
     ],
   );
   await tx.query(

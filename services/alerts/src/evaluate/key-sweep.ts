@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { keyDocument } from '@rms/api/key/document';
 import { abortableDelay } from '@rms/async';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { type DatabaseTime, inTransaction, type Pool } from '@rms/postgres/db';
@@ -93,9 +94,11 @@ export function createKeySweep({ pool, time, keys, workspaces, log, everyMs }: K
   };
 }
 
-function expiringSoon({ id, name, environment, expireTime, revokeTime, rollTime }: Key, nowMs: number) {
+function expiringSoon(key: Key, nowMs: number) {
+  const { id, name, environment, expireTime, revokeTime, rollTime, version } = key;
   if (!expireTime || revokeTime || rollTime) return [];
   const expiresAt = timestampDate(expireTime);
   if (expiresAt.getTime() > nowMs + horizonMs) return [];
-  return [{ keyId: id, name, expiresAt, environment: fromEnvironmentMessage(environment) }];
+  const document = { ...keyDocument(key), version: Number(version) };
+  return [{ keyId: id, name, expiresAt, environment: fromEnvironmentMessage(environment), document }];
 }

@@ -10,7 +10,16 @@ export interface Facts {
   readonly month: { readonly used: number; readonly quota: number };
   readonly webhooks: readonly WebhookFacts[];
   readonly disabledWebhooks: readonly { readonly webhookId: string; readonly reason: string; readonly url: string }[];
-  readonly expiringKeys: readonly { readonly keyId: string; readonly name: string; readonly expiresAtMs: number }[];
+  readonly expiringKeys: readonly ExpiringKeyFacts[];
+}
+
+/** A key that expires soon. */
+interface ExpiringKeyFacts {
+  readonly keyId: string;
+  readonly name: string;
+  readonly expiresAtMs: number;
+  /** The key as the REST API returns it; null if the previous release stored it. */
+  readonly document: object | null;
 }
 
 /** Counts of a tenant's requests within a rule's window. */

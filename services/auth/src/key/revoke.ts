@@ -1,16 +1,25 @@
 import { toEnvironments } from '@rms/base/tenant';
-import { type AuditOrigin, appendAudit, type NewAuditEntry } from '@rms/postgres/audit';
-import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { type AuditOrigin, appendAudit } from '@rms/postgres/audit';
+import { inTransaction, type Pool, type Queryable, type Queue } from '@rms/postgres/db';
 import type { RevokeKeyRequest } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { actorOfUser } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
 import type { StoredKey } from './key.ts';
 import { keyRevoked } from './key-audit.ts';
+import { queueKeyEvents } from './key-event.ts';
 import { type KeyRef, lockKeys, lockUnrevoked, lockValidBy, setRevoked } from './key-queries.ts';
 import { insertPendingMarkers, type KeyMarker, readPendingMarkersOf } from './marker-queries.ts';
 import type { Markers } from './markers.ts';
 
 const revokedPerBatch = 1_000;
+
+interface RevokeParts {
+  readonly pool: Pool;
+  readonly markers: Pick<Markers, 'hold'>;
+  /** The queue of operational events. */
+  readonly operational: Pick<Queue, 'wake'>;
+  readonly log: Logger;
+}
 
 /**
  * Revokes the keys that exist and returns them. Resolves once every gateway rejects them (invariant 3). A repeated call
@@ -18,7 +27,7 @@ const revokedPerBatch = 1_000;
  * @param check throws if a key must not be revoked; then none is
  */
 export async function revokeKeys(
-  { pool, markers, log }: { readonly pool: Pool; readonly markers: Pick<Markers, 'hold'>; readonly log: Logger },
+  { pool, markers, operational, log }: RevokeParts,
   refs: readonly KeyRef[],
   origin: AuditOrigin,
   check: (key: StoredKey) => void = () => {},
@@ -28,6 +37,7 @@ export async function revokeKeys(
     before.forEach(check);
     return revokeLocked(tx, before, origin);
   });
+  operational.wake();
   await holdRevoked({ markers, log }, revoked);
   return revoked;
 }
@@ -58,7 +68,18 @@ export async function holdRevoked(
 async function revokeLocked(tx: Queryable, before: readonly StoredKey[], origin: AuditOrigin): Promise<StoredKey[]> {
   const after = await setRevoked(tx, before);
   await insertPendingMarkers(tx, after.map(markerOf));
-  await appendAudit(tx, origin, entriesOf(before, after));
+  const revoked = newlyRevoked(before, after);
+  await appendAudit(
+    tx,
+    origin,
+    revoked.map(([key, now]) => keyRevoked(key, now)),
+  );
+  await queueKeyEvents(
+    tx,
+    'api_key.revoked',
+    revoked.map(([, now]) => now),
+    origin,
+  );
   return after;
 }
 
@@ -81,13 +102,13 @@ export async function revokeKeysOf(
   await markers.hold(await readPendingMarkersOf(pool, workspaceId));
 }
 
-/** Returns an audit entry per key that was not revoked before. */
-function entriesOf(before: readonly StoredKey[], after: readonly StoredKey[]): NewAuditEntry[] {
+/** Returns the keys that were not revoked before, before and after the change. */
+function newlyRevoked(before: readonly StoredKey[], after: readonly StoredKey[]): [StoredKey, StoredKey][] {
   const nameOf = ({ workspaceId, environment, id }: StoredKey) => `${workspaceId}/${environment}/${id}`;
   const revoked = new Map(after.map((key) => [nameOf(key), key]));
   return before.flatMap((key) => {
     const now = key.revokedAt ? undefined : revoked.get(nameOf(key));
-    return now ? [keyRevoked(key, now)] : [];
+    return now ? [[key, now]] : [];
   });
 }
 

@@ -4,6 +4,7 @@ import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_servic
 import type { Handlers } from '@rms/rpc';
 import { makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
+import { queueKeyEvents } from '../key/key-event.ts';
 import { toKeyMessage } from '../key/key-message.ts';
 import { insertKey } from '../key/key-queries.ts';
 import { makeWorkspace } from '../workspace/workspace.ts';
@@ -36,6 +37,12 @@ export function bootstrapWorkspace({ pool }: HandlerParts): Handlers<typeof Work
       );
       for (const { key } of created) await insertKey(tx, key);
       await appendAudit(tx, context, [workspaceCreated(workspace), ...created.map(({ key }) => keyCreated(key))]);
+      await queueKeyEvents(
+        tx,
+        'api_key.created',
+        created.map(({ key }) => key),
+        context,
+      );
       return {
         created: true,
         workspace: toWorkspaceMessage(workspace),

@@ -6,6 +6,7 @@ import type { Handlers } from '@rms/rpc';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
+import { queueKeyEvents } from '../key/key-event.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { checkedGrantOf, toKeyMessage, withCreatorName } from '../key/key-message.ts';
 import { insertKey, lockKeys } from '../key/key-queries.ts';
@@ -18,6 +19,7 @@ export function createKey({
   idempotency,
   throttle,
   maxKeys,
+  operational,
   log,
 }: HandlerParts): Handlers<typeof KeysService>['createKey'] {
   return async (request, context) => {
@@ -48,9 +50,11 @@ export function createKey({
       await checkGrant(tx, context, await lockKeys(tx, grantingKey(context)), key, now);
       await insertKey(tx, key);
       await appendAudit(tx, context, [keyCreated(key)]);
+      await queueKeyEvents(tx, 'api_key.created', [key], context);
       return { key: toKeyMessage(key), keyValue: value, createdBy: actor };
     });
     const { key, keyValue, createdBy } = response;
+    operational.wake();
     if (!replayed) log.info({ workspace_id: workspaceId, environment, key_id: key?.id, ...grant }, 'key created');
     // The value is shown once. Another API key must not obtain it by repeating an Idempotency-Key.
     return { key: await withCreatorName(pool, key), keyValue: createdBy === actor ? keyValue : '', replayed };

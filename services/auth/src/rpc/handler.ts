@@ -15,6 +15,8 @@ export interface HandlerParts {
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   /** The queue of emails that the alerts service fetches. */
   readonly emails: Pick<Queue, 'wake' | 'untilRows'>;
+  /** The queue of operational events, which the webhooks service fetches. */
+  readonly operational: Pick<Queue, 'wake' | 'untilRows'>;
   readonly markers: Pick<Markers, 'hold'>;
   readonly metrics: Pick<AuthMetrics, 'countVerdict' | 'countSignIn'>;
   readonly passwords: PasswordHasher;

@@ -8,6 +8,7 @@ import type { Handlers } from '@rms/rpc';
 import { lockToChange } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';
+import { queueKeyEvents } from '../key/key-event.ts';
 import { checkKeyLimit, countNewKey } from '../key/key-limit.ts';
 import { toKeyMessage, withCreatorName } from '../key/key-message.ts';
 import { columns, insertKey, type KeyRow, toKey } from '../key/key-queries.ts';
@@ -29,6 +30,7 @@ export function rollKey({
   throttle,
   markers,
   maxKeys,
+  operational,
   log,
 }: HandlerParts): Handlers<typeof KeysService>['rollKey'] {
   return async (request, context) => {
@@ -63,9 +65,12 @@ export function rollKey({
       marker = markerOf(rolled);
       await insertPendingMarkers(tx, [marker]);
       await appendAudit(tx, context, [keyRolled(old, rolled), keyCreated(made.key)]);
+      await queueKeyEvents(tx, 'api_key.rolled', [rolled], context);
+      await queueKeyEvents(tx, 'api_key.created', [made.key], context);
       return { key: toKeyMessage(made.key), keyValue: made.value, oldKey: toKeyMessage(rolled), createdBy: actor };
     });
     const { key, oldKey, keyValue, createdBy } = response;
+    operational.wake();
     await markers.hold(marker ? [marker] : await readPendingMarkersOf(pool, workspaceId, id));
     if (marker) {
       const fields = { workspace_id: workspaceId, key_id: id, new_key_id: key?.id, overlap_seconds: overlapSeconds };

@@ -11,6 +11,20 @@ const operations: Readonly<Record<EventType, { operationId: string; summary: str
     operationId: 'onResourceStatusChanged',
     summary: 'The status of a resource was changed',
   },
+  'webhook.disabled': { operationId: 'onWebhookDisabled', summary: 'A webhook was disabled, by a user or the service' },
+  'webhook.enabled': { operationId: 'onWebhookEnabled', summary: 'A disabled webhook was enabled' },
+  'webhook.failing': { operationId: 'onWebhookFailing', summary: 'The endpoint of a webhook fails' },
+  'webhook.recovered': {
+    operationId: 'onWebhookRecovered',
+    summary: 'The endpoint of a failing webhook succeeds again',
+  },
+  'delivery.failed': { operationId: 'onDeliveryFailed', summary: 'A delivery has used up its retries' },
+  'api_key.created': { operationId: 'onApiKeyCreated', summary: 'An API key was created' },
+  'api_key.rolled': { operationId: 'onApiKeyRolled', summary: 'An API key was replaced by a new one' },
+  'api_key.revoked': { operationId: 'onApiKeyRevoked', summary: 'An API key was revoked' },
+  'api_key.expiring': { operationId: 'onApiKeyExpiring', summary: 'An API key expires soon' },
+  'quota.warning': { operationId: 'onQuotaWarning', summary: 'The monthly quota is nearly used up' },
+  'quota.exceeded': { operationId: 'onQuotaExceeded', summary: 'The monthly quota is used up' },
 };
 
 const text = (description: string, ...examples: string[]) => z.string().describe(description).meta({ examples });

@@ -47,10 +47,14 @@ export class FakeEvents {
         throw new RmsError('invalid_request', { details: [{ field: 'after', message: 'is beyond the newest event' }] });
       }
       const kept = this.stored.slice(this.dropped);
+      const rest = kept.filter(({ position }) => position > after);
+      const earlier = kept.filter(({ position }) => position <= after).slice(-pageSize);
       return {
-        events: kept.filter(({ position }) => position > after).slice(0, pageSize),
+        events: rest.slice(0, pageSize),
         oldestPosition: kept[0]?.position ?? 0n,
         newestPosition: newest,
+        hasMore: rest.length > pageSize,
+        ...(earlier[0] ? { previousAfter: earlier[0].position - 1n } : {}),
       };
     },
     getEvent: async ({ id }) => {

@@ -23,7 +23,8 @@ const knownForMs = 60_000;
  * - a delivery has used up its retries, or
  * - an attempt fails and the circuit is open, because an open circuit postpones retries for as long as it is open.
  *
- * It is not checked after other failures, so that a webhook with few events is not judged by a single one.
+ * It is not checked after other failures, so that a webhook with few events is not judged by a single one. At the same
+ * moments, a failure is reported as `webhook.failing`; the first success after it, as `webhook.recovered`.
  */
 export interface EndpointHealth {
   /**
@@ -37,8 +38,8 @@ export interface EndpointHealth {
 export interface EndpointHealthParts {
   readonly pool: Pool;
   readonly endings: Pick<Endings, 'run'>;
-  /** The queue of notices. */
-  readonly notices: Pick<Queue, 'wake'>;
+  /** The queues of notices and of operational events. */
+  readonly queues: Readonly<Record<'notices' | 'operational', Pick<Queue, 'wake'>>>;
   readonly log: Logger;
   /** Applies to failing endpoints, not to the status 410 Gone. 0 means never. */
   readonly disableAfterHours: number;
@@ -47,12 +48,12 @@ export interface EndpointHealthParts {
 }
 
 export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth {
-  const { pool, endings, notices, log, disableAfterHours, now } = parts;
+  const { pool, endings, queues, log, disableAfterHours, now } = parts;
   /**
-   * Whether a webhook is failing, as recently written by this instance. 'overdue' means that it has been failing for
-   * `disableAfterHours`. Only changes are written.
+   * Whether a webhook is failing, as recently written by this instance. 'reported' means that its failure has been
+   * reported, 'overdue' that it has been failing for `disableAfterHours`. Only changes are written.
    */
-  const known = new FairCache<'no' | 'yes' | 'overdue'>({
+  const known = new FairCache<'no' | 'yes' | 'reported' | 'overdue'>({
     max: webhooksKept,
     ttlMs: knownForMs,
     ...(now ? { nowMs: now } : {}),
@@ -75,7 +76,8 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
     const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
     const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
     if (await endings.run(job.workspaceId, () => disableWebhook(pool, job, cause))) {
-      notices.wake();
+      queues.notices.wake();
+      queues.operational.wake();
       log.warn({ ...fields, reason }, 'webhook disabled');
     }
   };
@@ -83,11 +85,14 @@ export function createEndpointHealth(parts: EndpointHealthParts): EndpointHealth
   const noteAttempt = async (job: DeliveryJob, { status, endReason }: Settlement, isOpen: boolean) => {
     const failing = status !== 'delivered';
     const before = known.get(job.webhookId);
-    if (before === undefined || (before !== 'no') !== failing) {
-      const overdue = await write({ ref: job, failing });
-      known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : 'yes') : 'no');
+    const reports = failing && (status === 'failed' || isOpen);
+    if (before === undefined || (before !== 'no') !== failing || (reports && before === 'yes')) {
+      const overdue = await write({ ref: job, failing, reports });
+      known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : reports ? 'reported' : 'yes') : 'no');
+      queues.operational.wake();
     }
     const isOverdue = isOpen && known.get(job.webhookId) === 'overdue';
+    if (endReason === 'retries_exhausted') queues.operational.wake();
     if (endReason === 'endpoint_gone') await disable(job, 'gone');
     else if ((status === 'failed' && disableAfterHours > 0) || isOverdue) await disable(job, 'failing');
   };

@@ -34,12 +34,20 @@ export function decode(record: ConsumedRecord, nowMs: number, retentionDays: num
   } catch (error) {
     return { record, reason: 'unreadable', detail: (error as Error).message };
   }
+  const problem = problemOf(event, nowMs, retentionDays);
+  return problem ? { record, event, ...problem } : event;
+}
+
+/** Returns why an event cannot be stored; undefined if it can. */
+export function problemOf(
+  event: ResourceEvent,
+  nowMs: number,
+  retentionDays: number,
+): Pick<DeadLetter, 'reason' | 'detail'> | undefined {
   const missing = missingOf(event);
-  if (missing) return { record, event, reason: 'incomplete', detail: `the event has no ${missing}` };
-  if (!logPartitions.accepts(idTime(event.id), nowMs, retentionDays)) {
-    return { record, event, reason: 'out_of_time', detail: 'the event is too old or in the future' };
-  }
-  return event;
+  if (missing) return { reason: 'incomplete', detail: `the event has no ${missing}` };
+  if (logPartitions.accepts(idTime(event.id), nowMs, retentionDays)) return undefined;
+  return { reason: 'out_of_time', detail: 'the event is too old or in the future' };
 }
 
 export function isDead(decoded: object): decoded is DeadLetter {

@@ -4,7 +4,7 @@ import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
 import { type DatabaseTime, isRefusal, type Pool, type Queue, translatePgError } from '@rms/postgres/db';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
-import type { Arrival } from './arrival.ts';
+import type { Incoming } from './arrival.ts';
 import { createCooldowns } from './cooldowns.ts';
 import { filterParked } from './dead-letter-queries.ts';
 import { fanOut } from './fan-out-queries.ts';
@@ -79,7 +79,7 @@ export function createEventStore(parts: EventStoreParts) {
   const cooldowns = createCooldowns(now);
 
   const storeAll = async (
-    arrivals: readonly Arrival[],
+    arrivals: readonly Incoming[],
     deliveries: number,
     ranges: readonly HandledRange[],
     progress: Progress,
@@ -108,7 +108,7 @@ export function createEventStore(parts: EventStoreParts) {
 
   /** Stores the events that PostgreSQL accepts. A rejected batch is bisected until a single rejected event is found. */
   const storeSome = async (
-    arrivals: readonly Arrival[],
+    arrivals: readonly Incoming[],
     deliveries: number,
     progress: Progress,
     ranges = progress.ranges,
@@ -129,7 +129,7 @@ export function createEventStore(parts: EventStoreParts) {
   };
 
   /** Stores and defers a tenant's events, in statements that are halved with each of its failures. */
-  const storeAlone = async (tenant: string, arrivals: readonly Arrival[], endsAtMs: number, progress: Progress) => {
+  const storeAlone = async (tenant: string, arrivals: readonly Incoming[], endsAtMs: number, progress: Progress) => {
     const size = Math.max(1, Math.floor(eventsPerStatement / 2 ** cooldowns.failuresOf(tenant)));
     let rest = arrivals;
     try {
@@ -150,7 +150,7 @@ export function createEventStore(parts: EventStoreParts) {
     cause,
   });
 
-  const storeTenants = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
+  const storeTenants = async (arrivals: readonly Incoming[], progress: Progress): Promise<void> => {
     const endsAtMs = performance.now() + aloneMs;
     for (const [tenant, own] of byTenant(arrivals)) {
       const cause = cooldowns.causeOf(tenant);
@@ -160,7 +160,7 @@ export function createEventStore(parts: EventStoreParts) {
   };
 
   /** Stores events of tenants that have failed, except those that have parked records. */
-  const storeRetried = async (arrivals: readonly Arrival[], progress: Progress): Promise<void> => {
+  const storeRetried = async (arrivals: readonly Incoming[], progress: Progress): Promise<void> => {
     if (arrivals.length === 0) return;
     const tenants = arrivals.map(({ event: { workspaceId, environment } }) => ({
       workspaceId,
@@ -179,7 +179,7 @@ export function createEventStore(parts: EventStoreParts) {
    * @param ranges the arrivals' ranges, at most one per partition. Those that may advance do so with the last
    * statement, unless an event is refused, parked or fails.
    */
-  return async (arrivals: readonly Arrival[], ranges: readonly HandledRange[] = []): Promise<Stored> => {
+  return async (arrivals: readonly Incoming[], ranges: readonly HandledRange[] = []): Promise<Stored> => {
     const progress: Progress = {
       refused: new Map(),
       parked: new Map(),
@@ -189,7 +189,7 @@ export function createEventStore(parts: EventStoreParts) {
       ranges: ranges.map(({ range }) => ({ range, advances: false })),
       tenants: new Map(),
     };
-    const isRetried = (arrival: Arrival) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
+    const isRetried = (arrival: Incoming) => cooldowns.failuresOf(tenantOf(arrival)) > 0;
     const retried = arrivals.filter(isRetried);
     const others = retried.length === 0 ? arrivals : arrivals.filter((arrival) => !isRetried(arrival));
     const chunks = chunksOf(others, eventsPerStatement);
@@ -215,7 +215,7 @@ function isUnavailable(error: unknown): boolean {
   return translatePgError(error).code === 'service_unavailable';
 }
 
-function setAside(arrivals: readonly Arrival[], outcome: Outcome, progress: Progress): void {
+function setAside(arrivals: readonly Incoming[], outcome: Outcome, progress: Progress): void {
   for (const arrival of arrivals) {
     progress[outcome.outcome].set(arrival.event.id, outcome.cause);
     progress.tenants.set(tenantOf(arrival), outcome);
@@ -223,7 +223,7 @@ function setAside(arrivals: readonly Arrival[], outcome: Outcome, progress: Prog
 }
 
 /** Sets the events of tenants aside that have unstored events, which must be stored first. Returns the other events. */
-function withoutOvertaking(arrivals: readonly Arrival[], progress: Progress): readonly Arrival[] {
+function withoutOvertaking(arrivals: readonly Incoming[], progress: Progress): readonly Incoming[] {
   if (progress.tenants.size === 0) return arrivals;
   return arrivals.filter((arrival) => {
     const outcome = progress.tenants.get(tenantOf(arrival));
@@ -234,23 +234,23 @@ function withoutOvertaking(arrivals: readonly Arrival[], progress: Progress): re
 
 /** Sets the events of tenants with parked records aside. Returns the other events. */
 function withoutParked(
-  arrivals: readonly Arrival[],
+  arrivals: readonly Incoming[],
   parked: readonly Tenant[],
   progress: Progress,
-): readonly Arrival[] {
+): readonly Incoming[] {
   if (parked.length === 0) return arrivals;
   const names = new Set(parked.map(({ workspaceId, environment }) => `${workspaceId} ${environment}`));
-  const isParked = (arrival: Arrival) => names.has(tenantOf(arrival));
+  const isParked = (arrival: Incoming) => names.has(tenantOf(arrival));
   setAside(arrivals.filter(isParked), followsParked, progress);
   return arrivals.filter((arrival) => !isParked(arrival));
 }
 
-function tenantOf({ event }: Arrival): string {
+function tenantOf({ event }: Incoming): string {
   return `${event.workspaceId} ${fromEnvironmentMessage(event.environment)}`;
 }
 
-function byTenant(arrivals: readonly Arrival[]): Map<string, Arrival[]> {
-  const tenants = new Map<string, Arrival[]>();
+function byTenant(arrivals: readonly Incoming[]): Map<string, Incoming[]> {
+  const tenants = new Map<string, Incoming[]>();
   for (const arrival of arrivals) {
     const own = tenants.get(tenantOf(arrival));
     if (own) own.push(arrival);

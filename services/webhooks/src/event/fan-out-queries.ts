@@ -5,7 +5,7 @@ import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { firstEventFrom } from '../engine/lease/event-by-id.ts';
 import type { JobEvent } from '../engine/lease/lease-queries.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
-import type { Arrival } from './arrival.ts';
+import type { Incoming } from './arrival.ts';
 import { feedEnd, newFeedEnd } from './feed-end.ts';
 import {
   type CreatedRow,
@@ -46,7 +46,7 @@ export interface FanOutStatements {
 }
 
 /** Stores events in one round trip and one transaction; see {@link fanOutStatements}. */
-export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: FanOutOptions): Promise<FannedOut> {
+export async function fanOut(pool: Pool, arrivals: readonly Incoming[], options: FanOutOptions): Promise<FannedOut> {
   const { statements, read } = fanOutStatements(arrivals, options);
   return read(await inOneRoundTrip(pool, statements));
 }
@@ -59,7 +59,7 @@ export async function fanOut(pool: Pool, arrivals: readonly Arrival[], options: 
  * Advances the positions of `handled` in the same commit; see {@link positionCtes}. If a tenant has parked records, its
  * events are not stored, because those must be stored first, and no position advances.
  */
-export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOptions): FanOutStatements {
+export function fanOutStatements(arrivals: readonly Incoming[], options: FanOutOptions): FanOutStatements {
   const { freeCapacity, deliveries, areParked = false, handled = { topic: '', ranges: [] } } = options;
   const events = arrivals.map(({ event }) => event);
   const jobEvents = new Map(events.map((event) => [event.id, toJobEvent(event)]));
@@ -79,8 +79,8 @@ export function fanOutStatements(arrivals: readonly Arrival[], options: FanOutOp
     traceparents: events.map(({ traceparent }) => traceparent),
     bodies: events.map(({ id }) => jobEvents.get(id)?.body),
     createdAt: events.map(({ createTime }) => (createTime ? timestampDate(createTime) : new Date())),
-    busPartitions: arrivals.map(({ record }) => record.partition),
-    busOffsets: arrivals.map(({ record }) => record.offset),
+    busPartitions: arrivals.map(({ record }) => record?.partition ?? null),
+    busOffsets: arrivals.map(({ record }) => record?.offset ?? null),
     actors: events.map(({ actor }) => actor),
     tracestates: events.map(({ tracestate }) => tracestate || null),
     firstId: ids[0],

@@ -21,11 +21,17 @@ export interface FeedPage {
   readonly oldest: bigint;
   /** Position of the last event ever stored, even if it is no longer retained; 0 if there was none. */
   readonly newest: bigint;
+  /** Whether more events follow the page. */
+  readonly hasMore: boolean;
+  /** Position before the previous page; undefined if the page is the first one. Only {@link FeedReading.withPrevious}. */
+  readonly previous: bigint | undefined;
 }
 
 interface FeedRow {
   oldest: string;
   newest: string;
+  last: string;
+  previous: string | null;
   /** Null if there is no event after the requested position. */
   position: string | null;
   id: string;
@@ -36,6 +42,10 @@ interface FeedRow {
 
 export interface FeedReading {
   readonly after: bigint;
+  /** Whether operational events are read too. */
+  readonly withOperational: boolean;
+  /** Whether the position before the previous page is read. */
+  readonly withPrevious?: boolean;
   /** Maximum number of events. */
   readonly limit: number;
   /** Maximum size of all bodies but the last one; {@link pageBytes} if undefined. */
@@ -44,42 +54,50 @@ export interface FeedReading {
 
 /**
  * Reads the events after a position, in feed order, and the feed's ends. A page has fewer than `limit` events if
- * their bodies would be too large together. Positions are gapless within an epoch, so that a reader can detect a loss. Uses one
- * statement, so that the ends and the events are consistent.
+ * their bodies would be too large together. Positions are gapless within an epoch, so that a reader can detect a loss;
+ * a reader without operational events can by `oldest`. Uses one statement, so that the ends and the events are consistent.
  */
 export async function readFeed(
   db: Queryable,
   { workspaceId, environment }: Tenant,
-  { after, limit, bytes = pageBytes }: FeedReading,
+  { after, withOperational, withPrevious = false, limit, bytes = pageBytes }: FeedReading,
 ): Promise<FeedPage> {
+  const feed = `webhooks.events where workspace_id = $1 and environment = $2${withOperational ? '' : ` and type like 'resource.%'`}`;
   const page = `
-                select position, id, type, request_id, body from webhooks.events
-                 where workspace_id = $1 and environment = $2 and position > $3
+                select position, id, type, request_id, body from ${feed} and position > $3
                  order by position limit $4`;
   const { rows } = await db.query<FeedRow>({
-    name: 'feed',
+    name: `feed-${withOperational ? 'all' : 'resources'}`,
     text: `
-      select ends.oldest, ends.newest, e.position, e.id, e.type, e.request_id, e.body
+      select ends.*, e.position, e.id, e.type, e.request_id, e.body
         from (
           select coalesce((select position from webhooks.events
                             where workspace_id = $1 and environment = $2 order by position limit 1), 0) as oldest,
                  coalesce((select ${feedEnd('f')} from webhooks.feeds as f
-                            where workspace_id = $1 and environment = $2), 0) as newest
+                            where workspace_id = $1 and environment = $2), 0) as newest,
+                 coalesce((select position from ${feed} order by position desc limit 1), 0) as last,
+                 case when $6 then (
+                   select case when count(*) > $4 then min(position) when count(*) > 0 then min(position) - 1 end
+                     from (select position from ${feed} and position <= $3 order by position desc limit $4 + 1) as earlier
+                 ) end as previous
         ) as ends
         left join (${firstWithin(page, 'position', '$5')}
         ) as e on true
        order by e.position`,
-    values: [workspaceId, environment, after, limit, bytes],
+    values: [workspaceId, environment, after, limit, bytes, withPrevious],
   });
   const [first] = rows;
+  const events = rows.flatMap(({ position, id, type: eventType, request_id: requestId, body }) =>
+    position === null
+      ? []
+      : [{ position: BigInt(position), id, type: eventType, requestId, body: body ?? Buffer.alloc(0) }],
+  );
   return {
-    events: rows.flatMap(({ position, id, type: eventType, request_id: requestId, body }) =>
-      position === null
-        ? []
-        : [{ position: BigInt(position), id, type: eventType, requestId, body: body ?? Buffer.alloc(0) }],
-    ),
+    events,
     oldest: BigInt(first?.oldest ?? 0),
     newest: BigInt(first?.newest ?? 0),
+    hasMore: BigInt(first?.last ?? 0) > (events.at(-1)?.position ?? after),
+    previous: first?.previous ? BigInt(first.previous) : undefined,
   };
 }
 
@@ -93,18 +111,18 @@ export function checkReached(after: bigint, { newest }: FeedPage): void {
   throw new RmsError('invalid_request', { details: [{ field: 'after', message }] });
 }
 
-/** Reads an event of a feed; undefined if it is not stored. */
+/** Reads an event of a feed; undefined if it is not stored, or is an operational event that is not to be read. */
 export async function readFeedEvent(
   db: Queryable,
   { workspaceId, environment }: Tenant,
-  id: string,
+  { id, withOperational }: { readonly id: string; readonly withOperational: boolean },
 ): Promise<FeedEvent | undefined> {
   const { rows } = await db.query<{ position: string; type: string; request_id: string; body: Buffer | null }>({
     name: 'feed-event',
     text: `
       select position, type, request_id, body from webhooks.events
-       where workspace_id = $1 and environment = $2 and id = $3`,
-    values: [workspaceId, environment, id],
+       where workspace_id = $1 and environment = $2 and id = $3 and ($4 or type like 'resource.%')`,
+    values: [workspaceId, environment, id, withOperational],
   });
   const [row] = rows;
   return (

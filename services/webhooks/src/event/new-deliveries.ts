@@ -72,7 +72,9 @@ const createDeliveries = statementWith(
   'deliveries-create',
   `
     with event as materialized (
-      select *, row_number() over of_tenant as number
+      -- "*" does not include operational events.
+      select *, row_number() over of_tenant as number,
+             case when type like 'resource.%' then array['*', type] else array[type] end as wanted_by
         -- The planner reads the setting also where it is not set, or empty after an earlier transaction.
         from unnest(coalesce($positions::bigint[], nullif(current_setting('${positionsSetting}', true), '')::bigint[]),
                     $workspaceIds::text[], $environments::text[], $ids::text[], $types::text[], $resourceIds::text[],
@@ -145,7 +147,9 @@ const createDeliveries = statementWith(
         from described as i
         join webhooks.webhooks as w
           on w.workspace_id = i.workspace_id and w.environment = i.environment and w.id > i.after_webhook
-         and (w.events @> array['*'] or w.events @> array[i.type])
+         and w.events && i.wanted_by
+         -- An event about a webhook is not sent to that webhook.
+         and w.id <> i.resource_id
         left join webhooks.endpoints as e on e.webhook_id = w.id
        cross join lateral (
              select w.filter_query is null or coalesce(i.terms @@ w.filter_query[1], false) as passes) as fit

@@ -6,7 +6,7 @@ import { found, type HandlerParts } from './parts.ts';
 
 export function getEvent({ pool }: HandlerParts): Handlers<typeof EventsService>['getEvent'] {
   return async (request) => {
-    const { id } = request;
-    return { event: found(await readFeedEvent(pool, toTenant(request), id), 'event', id) };
+    const { id, withOperational } = request;
+    return { event: found(await readFeedEvent(pool, toTenant(request), { id, withOperational }), 'event', id) };
   };
 }

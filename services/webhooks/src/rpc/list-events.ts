@@ -7,13 +7,24 @@ import { checkPageSize, type HandlerParts, longPage } from './parts.ts';
 
 export function listEvents({ pool }: HandlerParts): Handlers<typeof EventsService>['listEvents'] {
   return async (request) => {
-    const { after, pageSize, type } = request;
+    const { after, pageSize, type, withOperational } = request;
     checkPageSize(pageSize, longPage);
     if (type !== '') throw invalid('type', 'must be empty: the feed has no filter');
-    const page = await readFeed(pool, toTenant(request), { after, limit: pageSize });
+    const page = await readFeed(pool, toTenant(request), {
+      after,
+      withOperational,
+      withPrevious: true,
+      limit: pageSize,
+    });
     checkReached(after, page);
-    const { events, oldest, newest } = page;
-    return { events, oldestPosition: oldest, newestPosition: newest };
+    const { events, oldest, newest, hasMore, previous } = page;
+    return {
+      events,
+      oldestPosition: oldest,
+      newestPosition: newest,
+      hasMore,
+      ...(previous === undefined ? {} : { previousAfter: previous }),
+    };
   };
 }
 

@@ -22,7 +22,7 @@ export interface HandlerParts {
   readonly egress: Egress;
   readonly engine: Pick<DeliveryEngine, 'wake'>;
   readonly watchers: Pick<FeedWatchers, 'join'>;
-  readonly queues: Readonly<Record<'parked' | 'replays' | 'notices', Pick<Queue, 'wake'>>>;
+  readonly queues: Readonly<Record<'parked' | 'replays' | 'notices' | 'operational', Pick<Queue, 'wake'>>>;
   readonly time: Pick<DatabaseTime, 'fresh'>;
   readonly pageTokenKeys: Keys;
   /** Maximum number of webhooks per workspace, unless its plan sets a limit. 0 means no limit. */

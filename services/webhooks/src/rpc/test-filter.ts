@@ -42,8 +42,8 @@ export function testFilter({ pool }: HandlerParts): Handlers<typeof WebhooksServ
 }
 
 async function bodyOf(db: Queryable, request: TestFilterRequest): Promise<Buffer> {
-  const { eventId: id } = request;
-  const event = found(await readFeedEvent(db, toTenant(request), id), 'event', id);
+  const { eventId: id, withOperational } = request;
+  const event = found(await readFeedEvent(db, toTenant(request), { id, withOperational }), 'event', id);
   if (event.body.length === 0) throw new RmsError('conflict', { message: 'The event has no body anymore.' });
   return Buffer.from(event.body);
 }

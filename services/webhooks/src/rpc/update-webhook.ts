@@ -5,6 +5,7 @@ import { toScope } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
+import { queueEvents } from '@rms/postgres/operational-events';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import {
   type ClientCertificate,
@@ -35,6 +36,7 @@ import {
   withStatus,
 } from '../webhook/webhook.ts';
 import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { webhookEvent } from '../webhook/webhook-event.ts';
 import {
   fromRateLimitMessage,
   fromRetryPolicyMessage,
@@ -56,6 +58,7 @@ export function updateWebhook(parts: HandlerParts): Handlers<typeof WebhooksServ
       return storeChange(tx, context, webhook, changed);
     });
     parts.queues.notices.wake();
+    parts.queues.operational.wake();
     parts.engine.wake();
     return { webhook: toWebhookMessage(updated) };
   };
@@ -187,6 +190,9 @@ async function storeChange(
   if (changed.status !== webhook.status) {
     if (changed.status === 'disabled') await tryFailPending(tx, changed);
     if (webhook.status === 'disabled') await insertNotice(tx, noticeOf(changed, 'webhook.enabled'));
+    const type =
+      (changed.status === 'disabled' && 'webhook.disabled') || (webhook.status === 'disabled' && 'webhook.enabled');
+    if (type) await queueEvents(tx, 'webhooks', [webhookEvent(type, changed, context)]);
     if (webhook.status === 'paused' && changed.status === 'active') await resetEndpoint(tx, changed.id);
   }
   if (changed.status === 'paused') await pauseEndpoint(tx, changed.id);

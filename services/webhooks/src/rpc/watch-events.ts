@@ -15,19 +15,20 @@ const batch = { limit: 100, bytes: 256 * 1024 };
 export function watchEvents({ pool, watchers }: HandlerParts): Handlers<typeof EventsService>['watchEvents'] {
   return async function* (request, { signal, stopping }) {
     const tenant = toTenant(request);
+    const { withOperational } = request;
     const watcher = watchers.join(tenant.workspaceId);
     try {
       let after = request.after ?? (await readNewestPosition(pool, tenant));
       while (!signal.aborted && !stopping.aborted) {
-        const page = await readFeed(pool, tenant, { after, ...batch });
+        const page = await readFeed(pool, tenant, { after, withOperational, ...batch });
         checkReached(after, page);
-        const { events, newest } = page;
+        const { events, hasMore } = page;
         for (const event of events) {
           yield { event };
           if (stopping.aborted) return;
           after = event.position;
         }
-        if (events.length === 0 || after >= newest) await watcher.sleep(pollMs, signal);
+        if (!hasMore) await watcher.sleep(pollMs, signal);
       }
     } finally {
       watcher.leave();

@@ -16,6 +16,7 @@ export const contents: WorkspaceContents = {
     { name: 'webhooks.events', by: 'id' },
     { name: 'webhooks.feeds', by: 'environment', acrossEnvironments: true },
     { name: 'webhooks.notices', by: 'id' },
+    { name: 'webhooks.operational_events', by: 'id' },
     { name: 'webhooks.test_counts', by: 'environment', acrossEnvironments: true },
     { name: 'webhooks.idempotency_keys', by: 'key' },
   ],

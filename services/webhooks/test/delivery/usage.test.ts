@@ -117,7 +117,7 @@ describe('Groups of deliveries', () => {
 
 test('Without an alerts address there is no usage client', () => {
   const none = {} as never;
-  const overrides = { pool: none, keyedPool: none, bus: none, security: loopbackOnly };
+  const overrides = { pool: none, keyedPool: none, bus: none, security: loopbackOnly, operational: {} };
   expect(createWebhooksContext(readSettings({ ALERTS_ADDRESS: 'none' }), overrides).usage).toBeUndefined();
 });
 

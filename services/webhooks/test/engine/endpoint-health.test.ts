@@ -12,12 +12,13 @@ const minuteMs = 60_000;
 describe('the failing_since time of a webhook', () => {
   const database = perSuite(() => testDatabase([migrations]));
 
-  /** The database, with a hook that runs before each query. */
+  /** The database, with a hook that runs before each transaction. */
   const watched = (before: () => void) =>
     ({
-      query: async (query: never) => {
+      query: database.pool.query,
+      connect: async () => {
         before();
-        return database.pool.query(query);
+        return database.pool.connect();
       },
     }) as unknown as typeof database.pool;
   const start = async () => {
@@ -31,7 +32,7 @@ describe('the failing_since time of a webhook', () => {
       createEndpointHealth({
         pool,
         endings: createEndings(pool),
-        notices: createQueue(),
+        queues: { notices: createQueue(), operational: createQueue() },
         log,
         disableAfterHours: 1,
         now: () => clock.nowMs,

@@ -119,8 +119,11 @@ describe('test events', () => {
         ],
       });
     }
-    const { id: all } = await subscribe(tenant);
-    for (const eventType of eventTypes) await rms.webhooks.testWebhook({ ...tenant, id: all, eventType });
+    for (const eventType of eventTypes) {
+      const other = newTenant();
+      const { id: named } = await subscribe(other, [eventType]);
+      await rms.webhooks.testWebhook({ ...other, id: named, eventType });
+    }
     expect(receiver.requests.slice(2).map(({ json }) => json.type)).toEqual(eventTypes);
   });
 

@@ -1,5 +1,11 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { deliveryDocument } from '@rms/api/delivery/document';
+import { isOperational } from '@rms/base/webhook-events';
 import { type Queryable, statementWith } from '@rms/postgres/db';
-import { type AttemptResult, toAttemptJson } from '../attempt/attempt.ts';
+import { type NewOperationalEvent, queueEvents } from '@rms/postgres/operational-events';
+import { DeliverySchema, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
+import { type AttemptResult, toAttemptJson, toLoggedAttempt } from '../attempt/attempt.ts';
 import type { DeliveryJob } from '../attempt/job.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import { isDelivery } from '../lease/delivery-key.ts';
@@ -31,6 +37,9 @@ export interface Recorded {
  * ends moves from the queue to the log. An attempt with an outdated lease is logged but has no other effect,
  * unless it was successful: then the delivery counts as delivered. Recording an attempt a second time has no effect. If
  * a redelivery was requested during an attempt that failed, the delivery leaves its lane and becomes due.
+ *
+ * Queues an event for each delivery that {@link mayExhaust} and has ended.
+ * @param db a transaction, if a delivery {@link mayExhaust}
  */
 export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<Recorded> {
   const freed = new Set<string>();
@@ -46,6 +55,7 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
     // All transactions lock deliveries in ID order, so that they cannot deadlock.
     const inOrder = [...batch.values()].sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
     const rows = await recordOneEach(db, inOrder);
+    await queueEvents(db, 'webhooks', failedEvents(batch, rows));
     const decided = new Set(rows.flatMap(({ id, effect }) => (effect === 'due' ? [] : id)));
     const late = inOrder.filter(({ job }) => !decided.has(job.id));
     if (late.length > 0) for (const id of await recordLate(db, late)) notEnded.add(id);
@@ -56,6 +66,44 @@ export async function recordAttempts(db: Queryable, recordings: readonly Recordi
     rest = again;
   }
   return { freed: [...freed], notEnded };
+}
+
+/**
+ * Whether an attempt may use up the retries of its delivery, which is reported as delivery.failed. Deliveries of
+ * operational events are not reported, so that a failing webhook that receives such events causes no further ones.
+ */
+export function mayExhaust({ job, settlement }: Recording): boolean {
+  return settlement.endReason === 'retries_exhausted' && !isOperational(job.eventType);
+}
+
+/** Returns the events of deliveries that have used up their retries. They are about the webhook of the delivery. */
+function failedEvents(batch: ReadonlyMap<string, Recording>, rows: readonly RecordedRow[]): NewOperationalEvent[] {
+  return rows.flatMap(({ id, ended }) => {
+    const recording = batch.get(id);
+    if (!ended || !recording || !mayExhaust(recording)) return [];
+    const { job, result } = recording;
+    const { workspaceId, environment, webhookId: subjectId, requestId, traceparent, tracestate } = job;
+    const object = deliveryDocument(
+      create(DeliverySchema, {
+        ...{ id, eventId: job.eventId, eventType: job.eventType, webhookId: job.webhookId, requestId },
+        resourceId: job.resourceId,
+        status: DeliveryStatus.FAILED,
+        origin: ended.origin,
+        attemptCount: ended.attempt_count,
+        lastAttempt: {
+          startTime: timestampFromDate(result.startedAt),
+          statusCode: result.statusCode,
+          error: toLoggedAttempt(result).error,
+          durationMs: result.durationMs,
+        },
+        endReason: 'retries_exhausted',
+        createTime: timestampFromDate(new Date(ended.created_at)),
+        endTime: timestampFromDate(new Date(ended.ended_at)),
+      }),
+    );
+    const cause = { actor: '', requestId, traceparent, tracestate };
+    return { type: 'delivery.failed', workspaceId, environment, subjectId, object, origin: cause };
+  });
 }
 
 const sameDelivery = isDelivery('done');
@@ -72,6 +120,13 @@ interface RecordedRow {
   readonly id: string;
   readonly webhookId: string;
   readonly effect: 'ended' | 'retried' | 'due';
+  /** Set if the attempt ended the delivery. */
+  readonly ended: {
+    readonly origin: string;
+    readonly created_at: string;
+    readonly ended_at: string;
+    readonly attempt_count: number;
+  } | null;
 }
 
 const recordEach = statementWith<Values>(
@@ -103,10 +158,14 @@ const recordEach = statementWith<Values>(
     ), freed as (${freed}
       returning d.id, d.webhook_id
     )
-    select id, webhook_id as "webhookId", 'ended' as effect from ended
-     union all select id, webhook_id, 'retried' from retried
-     union all select id, webhook_id, 'due' from retried where is_due
-     union all select id, webhook_id, 'due' from freed`,
+    select id, webhook_id as "webhookId", 'ended' as effect,
+           case when end_reason = 'retries_exhausted' then json_build_object(
+             'origin', origin, 'created_at', created_at, 'ended_at', now(),
+             'attempt_count', (all_attempts).attempt_count) end as ended
+      from ended
+     union all select id, webhook_id, 'retried', null from retried
+     union all select id, webhook_id, 'due', null from retried where is_due
+     union all select id, webhook_id, 'due', null from freed`,
 );
 
 /** Returns the deliveries with effective attempts, and the deliveries that became due as a result. */

@@ -1,7 +1,7 @@
 import { abortableDelay, coalesce } from '@rms/async';
-import { isolateRejected, type Pool } from '@rms/postgres/db';
+import { inTransaction, isolateRejected, type Pool } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
-import { postponeUnrecorded, type Recording, recordAttempts } from './record-queries.ts';
+import { mayExhaust, postponeUnrecorded, type Recording, recordAttempts } from './record-queries.ts';
 
 /** Maximum number of batches that are written concurrently, each on its own connection. */
 export const recordingsInFlight = 2;
@@ -63,7 +63,9 @@ export function createRecorder({ pool, log, onFreed, counters }: RecorderParts):
   let wakers: (() => void)[] = [];
 
   const recordNow = async (recordings: readonly Recording[]) => {
-    const { freed, notEnded } = await recordAttempts(pool, recordings);
+    const { freed, notEnded } = recordings.some(mayExhaust)
+      ? await inTransaction(pool, (tx) => recordAttempts(tx, recordings))
+      : await recordAttempts(pool, recordings);
     const counted = notEnded.size === 0 ? recordings : recordings.map((one) => asCounted(one, notEnded));
     for (const counter of counters) counter.count(counted);
     if (freed.length > 0) onFreed(freed);

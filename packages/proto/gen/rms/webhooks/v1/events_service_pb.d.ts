@@ -88,6 +88,13 @@ export declare type ListEventsRequest = Message<"rms.webhooks.v1.ListEventsReque
    * @deprecated
    */
   type: string;
+
+  /**
+   * Whether to return operational events too.
+   *
+   * @generated from field: bool with_operational = 6;
+   */
+  withOperational: boolean;
 };
 
 /**
@@ -118,6 +125,20 @@ export declare type ListEventsResponse = Message<"rms.webhooks.v1.ListEventsResp
    * @generated from field: int64 newest_position = 3;
    */
   newestPosition: bigint;
+
+  /**
+   * Whether more stored events follow the page.
+   *
+   * @generated from field: bool has_more = 4;
+   */
+  hasMore: boolean;
+
+  /**
+   * `after` of the previous page; unset: the page starts with the first stored event.
+   *
+   * @generated from field: optional int64 previous_after = 5;
+   */
+  previousAfter?: bigint | undefined;
 };
 
 /**
@@ -144,6 +165,13 @@ export declare type GetEventRequest = Message<"rms.webhooks.v1.GetEventRequest">
    * @generated from field: string id = 3;
    */
   id: string;
+
+  /**
+   * Whether an operational event may be returned.
+   *
+   * @generated from field: bool with_operational = 4;
+   */
+  withOperational: boolean;
 };
 
 /**
@@ -188,6 +216,13 @@ export declare type WatchEventsRequest = Message<"rms.webhooks.v1.WatchEventsReq
    * @generated from field: optional int64 after = 3;
    */
   after?: bigint | undefined;
+
+  /**
+   * Whether to return operational events too.
+   *
+   * @generated from field: bool with_operational = 4;
+   */
+  withOperational: boolean;
 };
 
 /**

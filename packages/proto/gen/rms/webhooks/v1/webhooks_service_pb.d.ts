@@ -875,6 +875,13 @@ export declare type TestFilterRequest = Message<"rms.webhooks.v1.TestFilterReque
    * @generated from field: bytes event = 5;
    */
   event: Uint8Array;
+
+  /**
+   * Whether `event_id` may be an operational event.
+   *
+   * @generated from field: bool with_operational = 6;
+   */
+  withOperational: boolean;
 };
 
 /**

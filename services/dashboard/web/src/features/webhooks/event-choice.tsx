@@ -1,4 +1,4 @@
-import { type EventType, eventTypes } from '@rms/base/webhook-events';
+import { type EventType, operationalEventTypes, resourceEventTypes } from '@rms/base/webhook-events';
 import { Choice } from '../../ui/field.tsx';
 
 const eventDescriptions: Readonly<Record<EventType, string>> = {
@@ -6,9 +6,23 @@ const eventDescriptions: Readonly<Record<EventType, string>> = {
   'resource.updated': 'Name, status or metadata changed',
   'resource.status_changed': 'The status changed; sent in addition to resource.updated',
   'resource.deleted': 'A resource was deleted',
+  'webhook.disabled': 'Another webhook was disabled, by a user or the service',
+  'webhook.enabled': 'Another webhook was enabled',
+  'webhook.failing': 'The endpoint of another webhook fails',
+  'webhook.recovered': 'The endpoint of another webhook succeeds again',
+  'delivery.failed': 'A delivery of another webhook has used up its retries',
+  'api_key.created': 'An API key was created',
+  'api_key.rolled': 'An API key was replaced by a new one',
+  'api_key.revoked': 'An API key was revoked',
+  'api_key.expiring': 'An API key expires soon',
+  'quota.warning': 'The monthly quota is nearly used up',
+  'quota.exceeded': 'The monthly quota is used up',
 };
 
-/** Event types of a subscription. "*" subscribes to all types, including future ones. */
+/**
+ * Event types of a subscription. "*" subscribes to all types of events about resources, including future ones. It cannot
+ * be combined with other types, so that choosing an operational event replaces it with the current types.
+ */
 export function EventChoice({
   selected,
   onChange,
@@ -19,30 +33,38 @@ export function EventChoice({
   readonly error?: string | undefined;
 }) {
   const isAll = selected.includes('*');
+  const chosen: readonly string[] = isAll ? resourceEventTypes : selected;
   const toggle = (type: string) =>
-    onChange(selected.includes(type) ? selected.filter((other) => other !== type) : [...selected, type]);
+    onChange(chosen.includes(type) ? chosen.filter((other) => other !== type) : [...chosen, type]);
+  const choiceOf = (type: EventType, disabled: boolean) => (
+    <Choice
+      key={type}
+      type="checkbox"
+      label={<code>{type}</code>}
+      hint={eventDescriptions[type]}
+      checked={chosen.includes(type)}
+      disabled={disabled}
+      onChange={() => toggle(type)}
+    />
+  );
   return (
-    <fieldset className="choices">
-      <legend>Events</legend>
-      <Choice
-        type="checkbox"
-        label="All events"
-        hint="Includes types added in the future"
-        checked={isAll}
-        onChange={() => onChange(isAll ? [] : ['*'])}
-      />
-      {eventTypes.map((type) => (
+    <>
+      <fieldset className="choices">
+        <legend>Resource events</legend>
         <Choice
-          key={type}
           type="checkbox"
-          label={<code>{type}</code>}
-          hint={eventDescriptions[type]}
-          checked={isAll || selected.includes(type)}
-          disabled={isAll}
-          onChange={() => toggle(type)}
+          label="All resource events"
+          hint="Includes types added in the future, and no operational events"
+          checked={isAll}
+          onChange={() => onChange(isAll ? [] : ['*'])}
         />
-      ))}
-      {error ? <p className="field-error">{error}</p> : null}
-    </fieldset>
+        {resourceEventTypes.map((type) => choiceOf(type, isAll))}
+        {error ? <p className="field-error">{error}</p> : null}
+      </fieldset>
+      <fieldset className="choices">
+        <legend>Operational events</legend>
+        {operationalEventTypes.map((type) => choiceOf(type, false))}
+      </fieldset>
+    </>
   );
 }
