@@ -40,8 +40,10 @@ export function exampleIdOf(path: string, endpoints: readonly Endpoint[]): strin
   if (parameter === undefined) return undefined;
   const object = path.slice(0, path.indexOf('}') + 1);
   const schema = endpoints.find((one) => one.path === object && one.method === 'get')?.success.schema;
-  const { data } = (schema as z.ZodObject).shape as { data: z.ZodObject };
-  const field = data.shape[parameter] as z.ZodType;
+  const { data } = (schema as z.ZodObject).shape as { data: z.ZodObject | z.ZodUnion<z.ZodObject[]> };
+  // All kinds of an object have the field.
+  const one = data instanceof z.ZodUnion ? (data.options[0] as z.ZodObject) : data;
+  const field = one.shape[parameter] as z.ZodType;
   return field instanceof z.ZodEnum ? String(field.options[0]) : (field.meta()?.examples?.[0] as string);
 }
 
