@@ -1,5 +1,7 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import type { Response } from '@rms/net/http';
+import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { CallOptions } from '@rms/rpc';
 import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
@@ -220,7 +222,7 @@ const pauseWebhook = defineEndpoint({
   permission: 'webhooks:write',
   idempotent: true,
   success: { status: 200, description: 'The paused webhook.', schema: oneWebhook },
-  handle: changeStatus('pauseWebhook'),
+  handle: (call) => changeStatus(call, (...sent) => call.backend.webhooks.pauseWebhook(...sent)),
 });
 
 const resumeWebhook = defineEndpoint({
@@ -233,20 +235,22 @@ const resumeWebhook = defineEndpoint({
   permission: 'webhooks:write',
   idempotent: true,
   success: { status: 200, description: 'The active webhook.', schema: oneWebhook },
-  handle: changeStatus('resumeWebhook'),
+  handle: (call) => changeStatus(call, (...sent) => call.backend.webhooks.resumeWebhook(...sent)),
 });
 
-/** Returns the handler that pauses or resumes a webhook. */
-function changeStatus(method: 'pauseWebhook' | 'resumeWebhook') {
-  return async (call: Call<unknown, unknown>): Promise<Response> => {
-    const { context, id, tenant, idempotencyKey, backend } = call;
-    checkId('wh', id);
-    const { workspaceId, environment } = tenant;
-    const request = { workspaceId, environment, id, idempotencyKey };
-    const { webhook, replayed } = await backend.webhooks[method](request, { context: context() });
-    const healths = await readHealth(call, [id], { context: context() });
-    return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
-  };
+/** Pauses or resumes a webhook, and returns it. */
+async function changeStatus(
+  call: Call<unknown, unknown>,
+  send: (
+    request: Call<unknown, unknown>['tenant'] & { readonly id: string; readonly idempotencyKey: string },
+    options: CallOptions,
+  ) => Promise<{ readonly webhook?: Webhook | undefined; readonly replayed: boolean }>,
+): Promise<Response> {
+  const { context, id, tenant, idempotencyKey } = call;
+  checkId('wh', id);
+  const { webhook, replayed } = await send({ ...tenant, id, idempotencyKey }, { context: context() });
+  const healths = await readHealth(call, [id], { context: context() });
+  return oneResponse(200, oneWebhookOf(webhook, healths.get(id)), replayed);
 }
 
 const defaultOverlapSeconds = 86_400;

@@ -16,6 +16,7 @@ export {
   type PageStart,
   readFullPage,
   readPageToken,
+  readsPerPage,
   tokensOf,
 } from './paging.ts';
 export { isRefusal, isRowError, isTimeout, translatePgError } from './pg-errors.ts';

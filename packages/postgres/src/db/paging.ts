@@ -36,8 +36,8 @@ export interface PageRows<T> {
   readonly scanEnd: readonly string[] | undefined;
 }
 
-/** Bounds the cost of a page together with the rows of a read. */
-const readsPerPage = 10;
+/** Reads for a page that is not full. Bounds its cost, because each read is bounded. */
+export const readsPerPage = 10;
 
 /**
  * Fills a page of a filtered list: repeats a bounded read from where the previous one stopped, until `limit` rows match,

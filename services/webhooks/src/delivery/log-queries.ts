@@ -1,6 +1,6 @@
 import type { Tenant, TenantScope } from '@rms/base/tenant';
 import type { EndReason } from '@rms/base/webhook-events';
-import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queryable, readsPerPage } from '@rms/postgres/db';
 import type { LoggedAttempt } from '../engine/attempt/attempt.ts';
 import {
   type AttemptSummary,
@@ -70,13 +70,11 @@ interface LogPart {
 /** A page ends with the delivery that brings it to this size, in bytes. */
 const pageBytes = 1024 * 1024;
 /**
- * Maximum number of rows that are read for a page. If few of them match the filter, the page is short and `next` is the
- * position to continue from, so that no request reads the whole log.
+ * Maximum number of rows of a read. If few of them match the filter, `next` is the position to continue from, so that no
+ * request reads the whole log.
  */
 const maxRowsRead = 5_000;
-/** A page that is not full is read on, up to this number of reads, because each read is bounded. */
-const readsPerPage = 10;
-/** Maximum number of events that are read for a page filtered by request or resource. */
+/** Maximum number of events of a read that filters by request or resource. */
 const maxEvents = 200;
 
 const columns: Readonly<Record<LogSource, string>> = {

@@ -120,14 +120,14 @@ const createDeliveries = statementWith(
        where $positions::bigint[] is not null and p.reached is null
          and d.workspace_id = p.workspace_id and d.environment = p.environment and d.position = p.position
     ), described as materialized (
-      -- The terms of an event, on which filters are evaluated. Null: the tenant has no filter.
+      -- The terms of an event, on which filters are evaluated. Null: the tenant has no filter. Empty: no event, so that no
+      -- filter matches.
       select *, case when is_taken and exists (
-                       select from webhooks.webhooks as w
-                        where w.workspace_id = progress.workspace_id and w.environment = progress.environment
-                          and w.filter_query is not null)
-                     then (select case when (e.workspace_id, e.environment) = (progress.workspace_id, progress.environment)
+                       select from webhooks.filters as f
+                        where f.workspace_id = progress.workspace_id and f.environment = progress.environment)
+                     then coalesce((select case when (e.workspace_id, e.environment) = (progress.workspace_id, progress.environment)
                                        then webhooks.filter_terms(e.body) end
-                             from ${firstEventFrom('progress', 'workspace_id, environment, body', 'progress.id', 'progress.id')} as e)
+                             from ${firstEventFrom('progress', 'workspace_id, environment, body', 'progress.id', 'progress.id')} as e), '')
                      end as terms
         from progress
     ), matched as (
@@ -152,7 +152,10 @@ const createDeliveries = statementWith(
          and w.id <> i.resource_id
         left join webhooks.endpoints as e on e.webhook_id = w.id
        cross join lateral (
-             select w.filter_query is null or coalesce(i.terms @@ w.filter_query[1], false) as passes) as fit
+             -- Evaluated once, because of the offset.
+             select i.terms is null or coalesce((select i.terms @@ f.query[1] from webhooks.filters as f
+                                                  where f.workspace_id = w.workspace_id and f.environment = w.environment
+                                                    and f.webhook_id = w.id), true) as passes offset 0) as fit
        where i.is_taken and (i.reached is null or w.id <= i.reached) and i.type is not null
     ), chosen as (
       select *, not waits

@@ -6,6 +6,7 @@ export const contents: WorkspaceContents = {
   tables: [
     { name: 'webhooks.attempt_counts', by: 'webhook_id' },
     { name: 'webhooks.webhooks', by: 'id' },
+    { name: 'webhooks.filters', by: 'webhook_id' },
     { name: 'webhooks.replays', by: 'id' },
     { name: 'webhooks.dead_letters', by: 'id' },
     { name: 'webhooks.deferred_events', by: 'position' },
