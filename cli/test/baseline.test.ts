@@ -69,7 +69,12 @@ describe('a database in which the replaced migrations ran', () => {
   };
   const applied = {
     audit: [],
-    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql', '0007-member-versions.sql'],
+    auth: [
+      '0002-names-of-email-requests-and-markers.sql',
+      '0003-indexes-of-requests.sql',
+      '0004-operational-events.sql',
+      '0007-member-versions.sql',
+    ],
     outbox: [],
     resources: ['0002-metadata-pairs.sql', '0003-metadata-pairs-of-existing-resources.sql'],
     webhooks: [
@@ -78,9 +83,16 @@ describe('a database in which the replaced migrations ran', () => {
       '0004-pause.sql',
       '0005-filter.sql',
       '0006-end-counts-by-event-type.sql',
+      '0007-operational-events.sql',
       '0008-filter-storage.sql',
+      '0009-feed-without-operational-events.sql',
     ],
-    alerts: ['0002-names-of-emails-and-evaluations.sql', '0003-channels-and-idempotency.sql', '0004-metrics.sql'],
+    alerts: [
+      '0002-names-of-emails-and-evaluations.sql',
+      '0003-channels-and-idempotency.sql',
+      '0004-metrics.sql',
+      '0005-operational-events.sql',
+    ],
   };
 
   test('has the schemas of a new database after the migration, and the same rows', async () => {

@@ -1,7 +1,6 @@
 import { abortableDelay } from '@rms/async';
 import { idTime } from '@rms/base/ids';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
-import { isOperational } from '@rms/base/webhook-events';
 import type { DatabaseTime, Pool } from '@rms/postgres/db';
 import { deleteEvents, readEvents } from '@rms/postgres/operational-events';
 import type { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_events_service_pb';
@@ -84,9 +83,10 @@ export function createOperationalEvents(
     if (events.length === 0) return false;
     const nowMs = await time.fresh();
     const storable = events.filter((event) => {
-      const detail = isOperational(event.type)
-        ? problemOf(event, nowMs, retentionDays)?.detail
-        : 'its type is unknown to this release';
+      // A later release may have types that this one does not know.
+      const detail = event.type.startsWith('resource.')
+        ? 'only the bus has events about resources'
+        : problemOf(event, nowMs, retentionDays)?.detail;
       if (detail !== undefined) drop(event, detail);
       return detail === undefined;
     });

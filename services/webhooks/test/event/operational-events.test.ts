@@ -203,7 +203,7 @@ test('operational events of another service are stored once, in order, and those
   });
   const queued = new Map(
     [
-      eventOf(other, 'unknown.type'),
+      eventOf(other, 'resource.created'),
       eventOf(tenant, 'api_key.created'),
       eventOf(tenant, 'api_key.revoked'),
       { ...eventOf(other, 'api_key.created'), body: Buffer.alloc(0) },
