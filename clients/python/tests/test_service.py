@@ -98,6 +98,8 @@ def test_webhooks_deliveries_and_replays(service: Service) -> None:
         with pytest.raises(ConflictError):
             rms.deliveries.cancel(delivery)
         assert rms.deliveries.redeliver(delivery).status == 202
+        # Replays select deliveries that have failed at least once.
+        wait_for(lambda: rms.deliveries.get(delivery).data["status"] in ("retrying", "failed"), "the failed attempt")
 
         estimate = rms.replays.create(
             {"webhook_id": webhook["id"], "created_after": resource["created_at"], "dry_run": True}
