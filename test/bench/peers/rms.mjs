@@ -17,8 +17,7 @@ export async function startRms() {
     url: shape.liveUrl,
     pids: () => ({ tree: shape.pid }),
     expect: 201,
-    /** @param {{ retryAfterSeconds?: number }} options */
-    addEndpoint: (url, { retryAfterSeconds } = {}) =>
+    addEndpoint: (url, { retryAfterSeconds = 0 } = {}) =>
       send('/v1/webhooks', {
         url,
         events: ['resource.created'],
