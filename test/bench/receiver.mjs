@@ -1,8 +1,11 @@
 // A webhook receiver in a separate process. It responds with 200 immediately and reports arrivals to its parent in
-// batches. Exceptions: /hang never responds, /drip responds slowly, and /baseline is not reported.
+// batches. Exceptions: /hang never responds, /drip responds slowly, /late after ten seconds, /failing with 503 until the
+// parent says otherwise; /baseline and /late are not reported.
 import { createServer } from 'node:http';
 
+const lateMs = 10_000;
 let arrivals = [];
+let isFailing = true;
 const server = createServer((request, response) => {
   const atMs = performance.timeOrigin + performance.now();
   const chunks = [];
@@ -10,6 +13,8 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     if (request.url === '/hang') return;
     if (request.url === '/drip') return drip(response);
+    if (request.url === '/late') return setTimeout(() => response.end(), lateMs);
+    if (request.url === '/failing' && isFailing) return response.writeHead(503).end();
     response.end();
     if (request.url === '/baseline') return;
     arrivals.push({ id: JSON.parse(Buffer.concat(chunks).toString()).data.object.id, atMs });
@@ -32,4 +37,7 @@ setInterval(() => {
   process.send({ arrivals });
   arrivals = [];
 }, 20);
+process.on('message', (/** @type {{ isFailing: boolean }} */ message) => {
+  isFailing = message.isFailing;
+});
 process.on('disconnect', () => process.exit(0));

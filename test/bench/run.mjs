@@ -2,6 +2,7 @@
 // instead.
 // npm run bench -- compare --base REF [--json] [--quick]: compares the working tree with a commit, and exits with 1 if a
 // figure is worse in every round.
+// npm run bench -- peers: compares rms with Svix and Outpost (docs/comparison-benchmark.md). It builds both from source.
 import { parseArgs } from 'node:util';
 import { ensureNode } from '../../scripts/lib/node.mjs';
 import { endDescendants } from './processes.mjs';
@@ -38,7 +39,7 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
   },
 });
-const known = [...benchmarks, 'compare'];
+const known = [...benchmarks, 'compare', 'peers'];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`Unknown benchmark: ${unknown.join(', ')}. Known: ${known.join(', ')}.`);

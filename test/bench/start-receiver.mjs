@@ -16,10 +16,10 @@ export async function startBenchReceiver() {
     }
     if (waiting?.isDone()) waiting.resolve();
   });
-  /** Resolves once `isDone`; rejects after two minutes. */
-  const wait = (isDone, what) =>
+  /** Resolves once `isDone`; rejects after `timeoutMs`. */
+  const wait = (isDone, what, timeoutMs = 120_000) =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${what()} arrived`)), 120_000);
+      const timer = setTimeout(() => reject(new Error(`${what()} arrived`)), timeoutMs);
       waiting = {
         isDone,
         resolve: () => {
@@ -36,12 +36,15 @@ export async function startBenchReceiver() {
     received: () => count,
     /** Number of requests beyond the first per resource. */
     repeated: () => count - arrivals.size,
-    /** Resolves once events of `size` resources have arrived; rejects after two minutes. */
-    until: (size) =>
+    /** Resolves once events of `size` resources have arrived; rejects after two minutes, or `timeoutMs`. */
+    until: (size, timeoutMs = undefined) =>
       wait(
         () => arrivals.size >= size,
         () => `${arrivals.size} of ${size} events`,
+        timeoutMs,
       ),
+    /** Lets /failing respond with 200. */
+    recover: () => void child.send({ isFailing: false }),
     /** Resolves once there were `total` requests; rejects after two minutes. */
     untilReceived: (total) =>
       wait(
