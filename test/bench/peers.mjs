@@ -41,7 +41,7 @@ export async function run({ quick }) {
       ahead: rows.flatMap(figuresOfPeersAhead),
     });
   }
-  return { about: `${machine}; medians; without --quick, written to docs/comparison-benchmark.md`, rows, goals: [] };
+  return { about: `${machine}; medians; written to docs unless --quick`, rows, goals: [] };
 }
 
 /** Returns the figure of a row and the peers that have a better one. */

@@ -2,7 +2,7 @@
 // instead.
 // npm run bench -- compare --base REF [--json] [--quick]: compares the working tree with a commit, and exits with 1 if a
 // figure is worse in every round.
-// npm run bench -- peers: compares rms with Svix and Outpost (docs/comparison-benchmark.md). It builds both from source.
+// npm run bench -- peers: compares rms with Svix and Outpost, which it builds from source, and writes a page of docs.
 import { parseArgs } from 'node:util';
 import { ensureNode } from '../../scripts/lib/node.mjs';
 import { endDescendants } from './processes.mjs';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from '../../../scripts/lib/prepare.mjs';
 
 /**
- * Writes docs/comparison-benchmark.md.
+ * Writes the page of the comparison.
  * @param {{ machine: string, date: string, versions: Record<string, string>, settings: Record<string, Record<string, string>>, rows: Record<string, string | number>[], ahead: string[] }} result
  */
 export function writeDocument({ machine, date, versions, settings, rows, ahead }) {
