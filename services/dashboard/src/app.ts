@@ -207,7 +207,7 @@ export function createApp(parts: AppParts): RequestListener {
       mountEndpoints<Endpoint, Locals>(app, routes, { prefix: '/api', serve });
       app.get(['/portal', '/portal/{*path}'], (request: Request, response: PageResponse) => {
         allowFrames(response, config.portalFrameAncestors);
-        files.sendPortal(request, response);
+        files.send(request, response);
       });
       app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
     },

@@ -8,8 +8,6 @@ import type { PageResponse } from '../http/locals.ts';
 /** The built pages in memory, with their compressed forms. */
 export interface StaticFiles {
   send(request: Request, response: PageResponse): void;
-  /** Sends the page of the portal, which resolves its paths itself. */
-  sendPortal(request: Request, response: PageResponse): void;
 }
 
 interface StaticFile {
@@ -52,11 +50,8 @@ export async function readStaticFiles(): Promise<StaticFiles> {
     const url = `/${path.slice(folder.length + 1)}`.replaceAll('\\', '/');
     files.set(url, { type, bodies, isImmutable: url.startsWith('/assets/') });
   }
-  const [page, portal] = ['index', 'portal'].map((name) => files.get(`/${name}.html`));
-  if (!page || !portal)
-    throw new Error(
-      `The dashboard pages are not built: ${folder} has no index.html or portal.html. Run npm run build.`,
-    );
+  const page = files.get('/index.html');
+  if (!page) throw new Error(`The dashboard pages are not built: ${folder} has no index.html. Run npm run build.`);
   return {
     send(request, response) {
       const { path } = request;
@@ -66,7 +61,6 @@ export async function readStaticFiles(): Promise<StaticFiles> {
       if (!file && isFile) throw new RmsError('not_found');
       sendFile(request, response, file ?? page);
     },
-    sendPortal: (request, response) => sendFile(request, response, portal),
   };
 }
 
