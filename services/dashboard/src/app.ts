@@ -93,6 +93,7 @@ export function createApp(parts: AppParts): RequestListener {
     const { workspace = '', environment = '' } = request.params as Record<string, string>;
     const portalSession = await portalSessions.find(request);
     if (portalSession) {
+      response.locals.portalSessionId = portalSession.id;
       if (access === 'account') throw new Refusal('not_signed_in');
       return { selected: checkPortalTenant(portalSession, { workspace, environment }, access) };
     }

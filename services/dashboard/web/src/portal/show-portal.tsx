@@ -1,12 +1,20 @@
 import { RouterProvider } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import type { PortalDocument } from '../../../src/documents/portal.ts';
 import { ApiError } from '../api/client.ts';
 import { PortalPermissions } from '../api/tenant.ts';
+import { applyTheme, themes } from '../layout/theme.ts';
 import { messages } from './messages.ts';
 import { PortalNotice } from './portal-pages.tsx';
 import { createPortalRouter } from './router.tsx';
 import { isEnd, openSession, watchSession } from './session.ts';
-import { applyPortalTheme } from './theme.ts';
+import { themeColors } from './theme-colors.ts';
+
+function applyPortalTheme({ mode, primary_color: color }: PortalDocument['theme']): void {
+  applyTheme(themes.find((theme) => theme === mode) ?? 'system');
+  for (const [name, value] of Object.entries(color === null ? {} : themeColors(color)))
+    document.documentElement.style.setProperty(name, value);
+}
 
 /** Shows the portal's pages for the session of the link, or the reason why there is none. */
 export async function showPortal(render: (pages: ReactNode) => void): Promise<void> {

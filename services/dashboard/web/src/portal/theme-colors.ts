@@ -1,6 +1,3 @@
-import type { PortalDocument } from '../../../src/documents/portal.ts';
-import { applyTheme, themes } from '../layout/theme.ts';
-
 type Color = readonly [red: number, green: number, blue: number];
 
 const black: Color = [0, 0, 0];
@@ -10,13 +7,6 @@ const grounds = { light: white, dark: [16, 19, 26] } as const satisfies Record<s
 /** Contrast of texts (WCAG 2.2 requires 4.5), with a margin for the other grounds; and of controls. */
 const textContrast = 5;
 const controlContrast = 3;
-
-/** Shows a session's theme: mode and color. */
-export function applyPortalTheme({ mode, primary_color: color }: PortalDocument['theme']): void {
-  applyTheme(themes.find((theme) => theme === mode) ?? 'system');
-  for (const [name, value] of Object.entries(color === null ? {} : themeColors(color)))
-    document.documentElement.style.setProperty(name, value);
-}
 
 /** Returns the values of the accent colors of styles/tokens.css for a primary color ("#rrggbb"). */
 export function themeColors(primary: string): Readonly<Record<string, string>> {
