@@ -14,6 +14,7 @@ import { listsSuite } from './lists.ts';
 import { membersSuite } from './members.ts';
 import { metricsSuite } from './metrics.ts';
 import { operatorSuite } from './operator.ts';
+import { portalSuite } from './portal.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
 import { resourcesSuite } from './resources.ts';
@@ -61,6 +62,7 @@ export const requestsPart: Part = {
     alertOperationsSuite,
     roundTripsSuite,
     membersSuite,
+    portalSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };
