@@ -84,7 +84,7 @@ export function createApp(parts: AppParts): RequestListener {
   const bodies = new BodyBudget();
   const apiBackend = createBackend(backend.resources, { ...backend, team: backend, portal: undefined }, false);
   const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
-  const portalSessions = createPortalSessions({ client: backend.portalSessions, rates });
+  const portalSessions = createPortalSessions({ ...backend, rates });
 
   /** Checks who calls an endpoint and whether they may: a signed-in user, or a portal session. */
   async function authorize(endpoint: Endpoint, request: Request, response: PageResponse): Promise<Authorized> {

@@ -21,17 +21,17 @@ const header = 'x-portal-token';
 const tokenForm = /^[\w-]{43}$/;
 
 export function createPortalSessions({
-  client,
+  portalSessions,
   rates,
 }: {
-  readonly client: Pick<RpcClient<typeof PortalSessionsService>, 'checkPortalSession'>;
+  readonly portalSessions: Pick<RpcClient<typeof PortalSessionsService>, 'checkPortalSession'>;
   readonly rates: Pick<UserRates, 'takeUser'>;
 }): PortalSessions {
   return {
     async find({ headers }) {
       if (headers[header] === undefined) return undefined;
       const token = String(headers[header]);
-      const session = tokenForm.test(token) ? (await client.checkPortalSession({ token })).session : undefined;
+      const session = tokenForm.test(token) ? (await portalSessions.checkPortalSession({ token })).session : undefined;
       if (!session) throw new Refusal('portal_session_ended');
       await rates.takeUser(session.id);
       return session;
