@@ -11,7 +11,7 @@ async function portalUrl() {
     headers: { Authorization: `Bearer ${RMS_API_KEY}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ return_url: origin, theme: { mode: 'light', primary_color: '#0f766e' } }),
   });
-  const { data, error } = await response.json();
+  const { data, error } = /** @type {any} */ (await response.json());
   if (error) throw new Error(error.message);
   return data.url;
 }

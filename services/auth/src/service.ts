@@ -6,7 +6,6 @@ import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
-import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspaceDeletionService } from '@rms/proto/rms/auth/v1/workspace_deletion_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
@@ -25,11 +24,9 @@ import { batchRevokeKeys } from './rpc/batch-revoke-keys.ts';
 import { batchVerifyKeys } from './rpc/batch-verify-keys.ts';
 import { beginDeletion } from './rpc/begin-deletion.ts';
 import { bootstrapWorkspace } from './rpc/bootstrap-workspace.ts';
-import { checkPortalSession } from './rpc/check-portal-session.ts';
 import { completeDeletion } from './rpc/complete-deletion.ts';
 import { countContents } from './rpc/count-contents.ts';
 import { createKey } from './rpc/create-key.ts';
-import { createPortalSession } from './rpc/create-portal-session.ts';
 import { createWorkspace } from './rpc/create-workspace.ts';
 import { deleteContents } from './rpc/delete-contents.ts';
 import { deletePlan } from './rpc/delete-plan.ts';
@@ -42,7 +39,6 @@ import { listKeys } from './rpc/list-keys.ts';
 import { listPlans } from './rpc/list-plans.ts';
 import { listRequests } from './rpc/list-requests.ts';
 import { listWorkspaces } from './rpc/list-workspaces.ts';
-import { openPortalSession } from './rpc/open-portal-session.ts';
 import { revokeKey } from './rpc/revoke-key.ts';
 import { rollKey } from './rpc/roll-key.ts';
 import { searchRequests } from './rpc/search-requests.ts';
@@ -127,11 +123,6 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
         setPlan: setPlan(parts),
         listPlans: listPlans(parts),
         deletePlan: deletePlan(parts),
-      }),
-      rpcService(PortalSessionsService, {
-        createPortalSession: createPortalSession(parts),
-        openPortalSession: openPortalSession(parts),
-        checkPortalSession: checkPortalSession(parts),
       }),
       rpcService(AuditService, { listAuditEntries: listAuditEntries(parts) }),
       ...userServices(parts),
