@@ -69,7 +69,7 @@ describe('a database in which the replaced migrations ran', () => {
   };
   const applied = {
     audit: [],
-    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql'],
+    auth: ['0002-names-of-email-requests-and-markers.sql', '0003-indexes-of-requests.sql', '0005-portal-sessions.sql'],
     outbox: [],
     resources: ['0002-metadata-pairs.sql', '0003-metadata-pairs-of-existing-resources.sql'],
     webhooks: [

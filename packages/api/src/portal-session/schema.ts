@@ -54,7 +54,10 @@ export const onePortalSession = z.strictObject({
       url: z
         .string()
         .describe('Opens the portal once. Do not log it.')
-        .meta({ format: 'uri', examples: ['https://dashboard.example.com/portal#fRpPMGm2…'] }),
+        .meta({
+          format: 'uri',
+          examples: ['https://dashboard.example.com/portal#vRyXkq0mN3pT8wZbL5cJ7dFhG2sA9uEiOe4Ky6Qx1nM'],
+        }),
       expires_at: shownTime.describe('End of the link and of the session.'),
     })
     .meta({ id: 'PortalSession' }),
