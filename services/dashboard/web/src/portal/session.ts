@@ -2,28 +2,35 @@ import type { OpenedPortalDocument, PortalDocument } from '../../../src/document
 import { ApiError, call, setPortalToken } from '../api/client.ts';
 import { linkToken } from '../api/link-token.ts';
 import { queryClient } from '../api/query-client.ts';
-import { tabStorage } from '../browser/storage.ts';
-
-/** Session of this tab, for reloads. Browsers keep the storage of a frame apart for each site of the top-level page. */
-const stored = 'rms-portal';
 
 /**
- * Opens the session of the link in the address, or continues the session of this tab, and removes the link from the
- * address. Throws {@link ApiError} if neither is valid.
+ * Opens the session of the link in the address, and removes the link from the address. Without a link, continues the
+ * session of the page that was reloaded. Throws {@link ApiError} if neither is valid. Call it before a router is created.
  */
 export async function openSession(): Promise<PortalDocument> {
   const link = linkToken();
-  if (link !== '') history.replaceState(null, '', location.pathname);
-  const [token = '', openedBy = ''] = (tabStorage.get(stored) ?? '').split(' ');
-  // A page that frames the portal reloads with the link that opened the session.
-  if (link === '' || link === openedBy) {
-    setPortalToken(token);
+  if (link === '') {
+    const { portalToken = '' } = (history.state ?? {}) as { readonly portalToken?: string };
+    keepToken(portalToken);
     return call<PortalDocument>('/api/portal');
   }
+  history.replaceState(null, '', location.pathname);
   const session = await call<OpenedPortalDocument>('/api/portal/open', { method: 'POST', body: { token: link } });
-  setPortalToken(session.token);
-  tabStorage.set(stored, `${session.token} ${link}`);
+  keepToken(session.token);
   return session;
+}
+
+/**
+ * Adds the token to the calls, and to the state of every history entry, which a reload keeps. Other sites cannot read
+ * it, and unlike storage, browsers do not block it in a frame of another site.
+ */
+function keepToken(portalToken: string): void {
+  setPortalToken(portalToken);
+  for (const name of ['pushState', 'replaceState'] as const) {
+    const change = history[name].bind(history);
+    history[name] = (state, unused, url) => change({ ...state, portalToken }, unused, url);
+  }
+  history.replaceState(history.state, '');
 }
 
 /** Calls `onEnd` when the server refuses a call because the session has ended. */
