@@ -37,7 +37,7 @@ const operationsOn =
 
 /** Loads a command that is one operation of the API. */
 const operation =
-  (noun: Noun, name: 'list' | 'show'): Load =>
+  (noun: Noun, name: 'list' | 'show' | 'create'): Load =>
   async () => {
     const { defineOperation } = await import('./with-key/operations.ts');
     return { define: (command) => defineOperation(command, noun, name) };
@@ -105,6 +105,11 @@ const commands: readonly Entry[] = [
     name: 'workspace',
     about: 'show the workspace of the API key, its limits and usage',
     withKey: operation('workspace', 'list'),
+  },
+  {
+    name: 'portal',
+    about: 'create a link to the webhook pages, for a user without an account',
+    withKey: operation('portal', 'create'),
   },
   {
     name: 'trigger',

@@ -73,6 +73,7 @@ describe('a database in which the replaced migrations ran', () => {
       '0002-names-of-email-requests-and-markers.sql',
       '0003-indexes-of-requests.sql',
       '0004-operational-events.sql',
+      '0005-portal-sessions.sql',
       '0007-member-versions.sql',
     ],
     outbox: [],

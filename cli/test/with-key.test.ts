@@ -71,7 +71,7 @@ const namesIn = (command: Command): string[] =>
 test('every operation of the API is a command', async () => {
   const nouns = [
     ...['resources', 'events', 'keys', 'webhooks', 'deliveries', 'replays', 'requests', 'metrics'],
-    ...['alerts', 'members', 'invitations', 'audit', 'workspace'],
+    ...['alerts', 'members', 'invitations', 'audit', 'workspace', 'portal'],
   ];
   const program = await createProgram([...nouns, '--api-key', key, '--url', 'https://a.test']);
   const commands = program.commands.filter((command) => nouns.includes(command.name())).flatMap(namesIn);
@@ -92,7 +92,7 @@ test('every operation of the API is a command', async () => {
     ...['alerts channels delete', 'alerts channels test'],
     ...['members list', 'members show', 'members update', 'members remove'],
     ...['invitations list', 'invitations create', 'invitations show', 'invitations revoke'],
-    ...['workspace', 'audit'],
+    ...['workspace', 'portal', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);
 });

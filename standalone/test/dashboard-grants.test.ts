@@ -24,7 +24,7 @@ const passedOn = 'resources.listResources';
 /** Returns the RPCs in these sources ("signIn.checkSession"), by the dashboard's client names. */
 function calledMethods(): Set<string> {
   const calls =
-    /\b(?:(?:backend|clients)\.(\w+)\??|(signIn)|(alerts|usage)(?:Of\(backend\))?|(resources)(?=\.batch))\.(\w+)\(/g;
+    /\b(?:(?:backend|clients)\.(\w+)\??|(signIn)|(alerts|usage)(?:Of\(backend\))?|(resources)(?=\.batch)|(portalSessions)(?=\.check))\.(\w+)\(/g;
   const found = globSync(sources, { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
   );
@@ -35,11 +35,11 @@ function calledMethods(): Set<string> {
 function grantedMethods(): Set<string> {
   const grants = [ofAlerts, ofAuth, ofResources, ofWebhooks].flatMap(({ dashboard }) => {
     if (!Array.isArray(dashboard)) throw new Error('the dashboard must be granted methods by name');
-    return dashboard as readonly (Method | { readonly forUser: Method })[];
+    return dashboard as readonly (Method | { readonly forUser: Method } | { readonly forKey: Method })[];
   });
   return new Set(
     grants.map((grant) => {
-      const { parent, localName } = 'forUser' in grant ? grant.forUser : grant;
+      const { parent, localName } = 'forUser' in grant ? grant.forUser : 'forKey' in grant ? grant.forKey : grant;
       const service = parent.name.replace(/Service$/, '');
       return `${service[0]?.toLowerCase()}${service.slice(1)}.${localName}`;
     }),

@@ -4,6 +4,6 @@ import { guardedSettings, guardsSuite } from '../api/suites/guards.ts';
 import { describeShape } from '../api/support/describe-shape.ts';
 
 describeWith(['redis', 'kafka'], 'The API', () => {
-  describeShape('Distributed', () => startNetwork({ env: openSettings }), allSuites);
+  describeShape('Distributed', () => startNetwork({ env: openSettings, dashboard: true }), allSuites);
   describeShape('Distributed, guarded', () => startNetwork({ env: guardedSettings }), guardsSuite);
 });

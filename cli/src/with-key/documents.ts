@@ -9,6 +9,7 @@ export type Noun =
   | 'events'
   | 'deliveries'
   | 'replays'
+  | 'portal'
   | 'requests'
   | 'metrics'
   | 'alert-rules'
@@ -26,6 +27,7 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   webhooks: ['id', 'url', 'events', 'status', 'disabled_reason', 'created_at'],
   events: ['sequence', 'id', 'type', 'created_at', 'data.object.id'],
   deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
+  portal: ['url', 'expires_at'],
   replays: ['id', 'webhook_id', 'status', 'created_at'],
   requests: [
     'started_at',

@@ -23,6 +23,7 @@ const collections: Readonly<Record<Noun, string>> = {
   events: 'events',
   deliveries: 'deliveries',
   replays: 'replays',
+  portal: 'portal_sessions',
   requests: 'requests',
   metrics: 'metrics',
   'alert-rules': 'alert_rules',
@@ -67,7 +68,7 @@ export function defineOperations(group: Command, noun: Noun): void {
 }
 
 /** Makes a command one operation of the API on a noun. */
-export function defineOperation(command: Command, noun: Noun, operation: 'list' | 'show'): void {
+export function defineOperation(command: Command, noun: Noun, operation: 'list' | 'show' | 'create'): void {
   const found = operationsOn(noun).find(({ name }) => name === operation);
   if (found) addOperation(command, noun, found.endpoint);
 }

@@ -46,6 +46,7 @@ export default {
         'API guide': '/docs/api-guide',
         'Webhooks and deliveries': '/docs/webhooks',
         'Receiving webhooks': '/docs/webhook-receivers',
+        Portal: '/docs/portal',
         'Error codes': '/docs/errors',
         Dashboard: '/docs/dashboard',
         'Users and sign-in': '/docs/users',

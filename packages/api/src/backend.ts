@@ -8,6 +8,7 @@ import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import type { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import type { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import type { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import type { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Resource } from '@rms/proto/rms/resources/v1/resource_pb';
@@ -68,6 +69,12 @@ export interface Team {
   >;
 }
 
+interface Portal {
+  readonly sessions: Pick<RpcClient<typeof PortalSessionsService>, 'createPortalSession'>;
+  /** Public URL of the dashboard, which serves the portal. */
+  readonly dashboardUrl: string;
+}
+
 /** RPC clients whose calls serve one request each. */
 export interface Clients {
   readonly keys: RpcClient<typeof KeysService>;
@@ -79,6 +86,8 @@ export interface Clients {
   readonly alerts: Alerts | undefined;
   /** undefined: the members are not managed through this API; see {@link teamOf}. */
   readonly team: Team | undefined;
+  /** undefined: no portal sessions are created through this API; see {@link portalOf}. */
+  readonly portal: Portal | undefined;
   /** undefined: users are named by their IDs. */
   readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers'> | undefined;
   readonly requests: Pick<RpcClient<typeof RequestsService>, 'listRequests' | 'searchRequests'>;
@@ -90,6 +99,12 @@ export interface Clients {
 /** Returns the clients for members and invitations. Throws `not_found` where only pages manage them. */
 export function teamOf({ team }: Pick<Clients, 'team'>): Team {
   if (team) return team;
+  throw new RmsError('not_found');
+}
+
+/** Returns the client for portal sessions. Throws `not_found` where none are created. */
+export function portalOf({ portal }: Pick<Clients, 'portal'>): Portal {
+  if (portal) return portal;
   throw new RmsError('not_found');
 }
 

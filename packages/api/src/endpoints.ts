@@ -9,6 +9,7 @@ import { invitationEndpoints } from './invitation/endpoints.ts';
 import { keyEndpoints } from './key/endpoints.ts';
 import { memberEndpoints } from './member/endpoints.ts';
 import { metricsEndpoints } from './metrics/endpoints.ts';
+import { portalSessionEndpoints } from './portal-session/endpoints.ts';
 import { replayEndpoints } from './replay/endpoints.ts';
 import { requestEndpoints } from './request/endpoints.ts';
 import { resourceEndpoints } from './resource/endpoints.ts';
@@ -24,6 +25,7 @@ export const endpoints: readonly Endpoint[] = [
   ...eventEndpoints,
   ...deliveryEndpoints,
   ...replayEndpoints,
+  ...portalSessionEndpoints,
   ...requestEndpoints,
   ...metricsEndpoints,
   ...alertRuleEndpoints,

@@ -7,6 +7,7 @@ export const tags = {
   Events: 'All events as an ordered feed, independent of webhooks.',
   Deliveries: 'Deliveries of events to webhooks, with their attempts, for as long as the delivery log is kept.',
   Replays: 'Runs that send deliveries of a webhook again, at a limited rate.',
+  Portal: 'Webhook pages for the users of your application, who have no account here.',
   Requests: 'Recent API requests of the workspace, and what followed from each.',
   Metrics: 'Numbers of requests and deliveries over time, for charts and monitoring.',
   Alerts:

@@ -5,6 +5,7 @@ import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -28,12 +29,13 @@ const {
   unlinkIdentity,
 } = UsersService.method;
 const { requestPasswordReset, resetPassword, changePassword } = PasswordsService.method;
+const { createPortalSession, openPortalSession, checkPortalSession } = PortalSessionsService.method;
 const { createWorkspace, listWorkspaces, getWorkspace } = WorkspacesService.method;
 
 /**
  * Methods that each caller may use. Gateways call the methods behind the REST API for the API key of the request. The
  * dashboard calls the methods behind its pages for users. In its own name it calls the methods that establish who the
- * user is: sign-in, sessions and emailed links. Only `rms` may create and reset users, and change plans; no user and no
+ * user is: sign-in, sessions, portal sessions and links. Only `rms` may create and reset users, and change plans; no user and no
  * API key may be the actor of these methods.
  */
 export const callers: Callers = {
@@ -57,6 +59,7 @@ export const callers: Callers = {
       listInvitations,
       getInvitation,
       revokeInvitation,
+      createPortalSession,
     ),
   ],
   alerts: [
@@ -75,6 +78,10 @@ export const callers: Callers = {
     confirmEmailChange,
     findInvitation,
     acceptInvitation,
+    openPortalSession,
+    checkPortalSession,
+    // For portal sessions, which act for the key that created them.
+    ...forKeys(getWorkspace, RequestsService.method.batchReportRequests),
     ...forUsers(
       listMembers,
       updateMember,

@@ -11,6 +11,7 @@ import { trimEmailChanges } from './email-change/email-change-queries.ts';
 import { trimInvitations } from './invitation/invitation-queries.ts';
 import { createUseTrim } from './key/trim-uses.ts';
 import { trimResets } from './password/reset-queries.ts';
+import { trimPortalSessions } from './portal-session/portal-session-queries.ts';
 import { requestPartitions } from './request/request-log.ts';
 import { trimRequestCounts } from './request/request-queries.ts';
 import { trimNetworks } from './sign-in/network-queries.ts';
@@ -57,6 +58,7 @@ export function createHousekeeping(parts: {
       password_resets: (signal) => trimResets(pool, signal),
       email_changes: (signal) => trimEmailChanges(pool, signal),
       invitations: (signal) => trimInvitations(pool, signal),
+      portal_sessions: (signal) => trimPortalSessions(pool, signal),
       emails: (signal) => trimEmails(pool, signal),
       idempotency_keys: (signal) => deleteExpiredKeys(pool, 'auth', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),

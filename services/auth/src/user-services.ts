@@ -2,6 +2,7 @@ import { EmailRequestsService } from '@rms/proto/rms/auth/v1/email_requests_serv
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -11,10 +12,12 @@ import { acceptInvitation } from './rpc/accept-invitation.ts';
 import { beginSecondFactor } from './rpc/begin-second-factor.ts';
 import { bootstrapUser } from './rpc/bootstrap-user.ts';
 import { changePassword } from './rpc/change-password.ts';
+import { checkPortalSession } from './rpc/check-portal-session.ts';
 import { checkSession } from './rpc/check-session.ts';
 import { confirmEmailChange } from './rpc/confirm-email-change.ts';
 import { confirmSecondFactor } from './rpc/confirm-second-factor.ts';
 import { createInvitation } from './rpc/create-invitation.ts';
+import { createPortalSession } from './rpc/create-portal-session.ts';
 import { createUser } from './rpc/create-user.ts';
 import { deleteEmailRequests } from './rpc/delete-email-requests.ts';
 import { deleteUser } from './rpc/delete-user.ts';
@@ -29,6 +32,7 @@ import { leaseEmailRequests } from './rpc/lease-email-requests.ts';
 import { listInvitations } from './rpc/list-invitations.ts';
 import { listMembers } from './rpc/list-members.ts';
 import { listUsers } from './rpc/list-users.ts';
+import { openPortalSession } from './rpc/open-portal-session.ts';
 import { recordSessionEnd } from './rpc/record-session-end.ts';
 import { reencryptSecrets } from './rpc/reencrypt-secrets.ts';
 import { removeMember } from './rpc/remove-member.ts';
@@ -47,7 +51,7 @@ import { verifyIdentity } from './rpc/verify-identity.ts';
 import { verifyPassword } from './rpc/verify-password.ts';
 import { verifySecondFactor } from './rpc/verify-second-factor.ts';
 
-/** Returns the gRPC services for users, memberships, invitations and sign-in. */
+/** Returns the gRPC services for users, memberships, invitations, sign-in and portal sessions. */
 export function userServices(parts: HandlerParts): ReturnType<typeof rpcService>[] {
   return [
     rpcService(UsersService, {
@@ -96,6 +100,11 @@ export function userServices(parts: HandlerParts): ReturnType<typeof rpcService>
       revokeInvitation: revokeInvitation(parts),
       findInvitation: findInvitation(parts),
       acceptInvitation: acceptInvitation(parts),
+    }),
+    rpcService(PortalSessionsService, {
+      createPortalSession: createPortalSession(parts),
+      openPortalSession: openPortalSession(parts),
+      checkPortalSession: checkPortalSession(parts),
     }),
     rpcService(EmailRequestsService, {
       leaseEmailRequests: leaseEmailRequests(parts),

@@ -6,6 +6,7 @@ import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -59,6 +60,7 @@ describe('Entries of the audit log of auth', () => {
         UsersService.method.getUser,
         SecondFactorsService.method.getSecondFactor,
         SignInService.method.checkSession,
+        PortalSessionsService.method.checkPortalSession,
       ].map(({ parent, localName }) => [`${parent.name}/${localName}`, undefined]),
     ),
   };
@@ -107,7 +109,8 @@ describe('Entries of the audit log of auth', () => {
     const hashes = await accounts.db.query<{ hash: string }>(
       `select password_hash as hash from auth.users where password_hash is not null
        union all select encode(hash, 'hex') from auth.keys
-       union all select encode(token_hash, 'hex') from auth.invitations`,
+       union all select encode(token_hash, 'hex') from auth.invitations
+       union all select encode(token_hash, 'hex') from auth.portal_sessions`,
     );
     const all = [...scene.secrets, ...hashes.rows.map(({ hash }) => hash)];
     expect(all.length).toBeGreaterThan(100);

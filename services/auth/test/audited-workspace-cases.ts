@@ -26,6 +26,17 @@ export function workspaceCases({
   invite,
   password,
 }: AuditScene): AuditedCases {
+  const portalLink = async (requestId = '') => {
+    const workspaceId = await the().newWorkspace();
+    const keyId = await newKey(workspaceId, { scope: Scope.ADMIN });
+    const principal = { workspaceId, environment: Environment.LIVE, keyId };
+    const { linkToken } = await the().portalSessions.createPortalSession(
+      { ...principal, lifetime: durationFromMs(1_000), returnUrl: 'https://example.com' },
+      { context: { principal, actorName: 'ci', requestId } },
+    );
+    secrets.add(linkToken);
+    return linkToken;
+  };
   return {
     'KeysService/createKey': async (requestId) => {
       const owner = await newUser();
@@ -117,6 +128,18 @@ export function workspaceCases({
       const other = await newUser({ workspaceId, role: Role.DEVELOPER });
       await the().members.removeMember({ workspaceId, userId: other.id }, by(owner, requestId));
       return [['member.removed', other.email, owner.email, { role: ['developer', null] }]];
+    },
+    'PortalSessionsService/createPortalSession': async (requestId) => {
+      await portalLink(requestId);
+      return [
+        ['portal_session.created', '', 'ci', { ends_at: [null, time], return_url: [null, 'https://example.com'] }],
+      ];
+    },
+    'PortalSessionsService/openPortalSession': async (requestId) => {
+      const linkToken = await portalLink();
+      const { token } = await the().portalSessions.openPortalSession({ linkToken }, anyone(requestId));
+      secrets.add(token);
+      return [['portal_session.opened', '', 'portal session of key ci', {}]];
     },
     'InvitationsService/createInvitation': async (requestId) => {
       const owner = await newUser();

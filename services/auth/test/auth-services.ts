@@ -8,6 +8,7 @@ import { LookupService } from '@rms/proto/rms/auth/v1/lookup_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import { PlansService } from '@rms/proto/rms/auth/v1/plans_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
@@ -27,6 +28,7 @@ export const authServices: readonly DescService[] = [
   MembersService,
   PasswordsService,
   PlansService,
+  PortalSessionsService,
   RequestsService,
   SecondFactorsService,
   SecretsService,

@@ -4,6 +4,7 @@ import { type EmailRequest, EmailRequestsService } from '@rms/proto/rms/auth/v1/
 import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SecretsService } from '@rms/proto/rms/auth/v1/secrets_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -46,6 +47,7 @@ export async function startAccounts(options: Parameters<typeof startAuth>[0] = {
     invitations: createClient(InvitationsService, target),
     emails: createClient(EmailRequestsService, target),
     secrets: createClient(SecretsService, target),
+    portalSessions: createClient(PortalSessionsService, target),
   };
   const db = auth.database.pool;
   return {

@@ -3,7 +3,6 @@ import { type Admitted, type Endpoint as ApiEndpoint, createBackend, parameterOf
 import { untraced } from '@rms/async/tracing';
 import { networkOf } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
-import { may } from '@rms/base/roles';
 import { fromEnvironmentMessage, toTenant } from '@rms/base/tenant';
 import {
   abortOnClose,
@@ -21,9 +20,10 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import { checkCsrfToken } from './checks/csrf-token.ts';
 import { readLimits } from './checks/limits.ts';
+import { checkPortalTenant, createPortalSessions } from './checks/portal-sessions.ts';
 import { checkSameOrigin } from './checks/same-origin.ts';
-import { createSessions } from './checks/sessions.ts';
-import { checkTenant } from './checks/tenant.ts';
+import { createSessions, type SignedIn } from './checks/sessions.ts';
+import { checkTenant, type Selected } from './checks/tenant.ts';
 import { createUserRates } from './checks/user-rates.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
@@ -31,7 +31,7 @@ import { logAccess } from './http/access-log.ts';
 import { changeKeyOf, sentKeyOf } from './http/change-key.ts';
 import { type Locals, newLocals, type PageResponse } from './http/locals.ts';
 import { ownOrigin } from './http/own-origin.ts';
-import { setPageHeaders } from './http/page-headers.ts';
+import { allowFrames, setPageHeaders } from './http/page-headers.ts';
 import { Refusal, sendError } from './http/refusal.ts';
 import type { DashboardMetrics } from './metrics.ts';
 import { mountOidc } from './oidc/mount-oidc.ts';
@@ -62,13 +62,19 @@ export interface AppParts extends Pick<DashboardContext, 'backend'> {
   readonly log: Logger;
 }
 
-/** User who calls an endpoint of the API. */
-interface ApiCaller extends ReturnType<typeof checkTenant> {
-  readonly userId: string;
+/** User or portal session that calls an endpoint of the API. */
+interface ApiCaller extends Selected {
   readonly context: OpenCall<unknown, unknown>['context'] & {
     readonly clientAddress: string;
     readonly principal?: { readonly workspaceId: string };
   };
+}
+
+/** Who calls an endpoint: both are undefined for an open one, `selected` for one about the account. */
+interface Authorized {
+  /** undefined: a portal session. */
+  readonly signedIn?: SignedIn;
+  readonly selected?: Selected;
 }
 
 /** Serves the dashboard's pages and the API that only these pages call. */
@@ -76,25 +82,38 @@ export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
   const rates = createUserRates();
   const bodies = new BodyBudget();
-  const apiBackend = createBackend(backend.resources, { ...backend, team: backend }, false);
+  const apiBackend = createBackend(backend.resources, { ...backend, team: backend, portal: undefined }, false);
   const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
+  const portalSessions = createPortalSessions({ ...backend, rates });
+
+  /** Checks who calls an endpoint and whether they may: a signed-in user, or a portal session. */
+  async function authorize(endpoint: Endpoint, request: Request, response: PageResponse): Promise<Authorized> {
+    const { access } = endpoint;
+    if (access === 'open') return {};
+    const { workspace = '', environment = '' } = request.params as Record<string, string>;
+    const portalSession = await portalSessions.find(request);
+    if (portalSession) {
+      response.locals.portalSessionId = portalSession.id;
+      if (access === 'account') throw new Refusal('not_signed_in');
+      return { selected: checkPortalTenant(portalSession, { workspace, environment }, access) };
+    }
+    const signedIn = await sessions.require(request, response);
+    if (endpoint.method !== 'get') checkCsrfToken(request, signedIn.session);
+    if (access === 'account') return { signedIn };
+    return { signedIn, selected: checkTenant(signedIn, { workspace, environment }, access) };
+  }
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: PageResponse): Promise<void> {
     const isChange = endpoint.method !== 'get';
     if (isChange) checkSameOrigin(request, ownOrigin(request, config));
-    const signedIn = endpoint.access === 'open' ? undefined : await sessions.require(request, response);
-    if (isChange && signedIn) checkCsrfToken(request, signedIn.session);
-    const { workspace = '', environment = '' } = request.params as Record<string, string>;
-    const isTenant = endpoint.access !== 'open' && endpoint.access !== 'account';
-    const selected =
-      isTenant && signedIn ? checkTenant(signedIn.memberships, { workspace, environment }, endpoint.access) : undefined;
+    const { signedIn, selected } = await authorize(endpoint, request, response);
     if (selected) await rates.takeTenant(toTenant(selected.tenant));
     const context = {
       requestId: response.locals.requestId,
       clientAddress: response.locals.client().address,
       ...(signedIn ? { actor: actorOfUser(signedIn.user.id), actorName: signedIn.user.email } : {}),
-      ...(selected ? { principal: selected.tenant } : {}),
+      ...selected?.caller,
     };
     if (isChange && selected) {
       reports.report({
@@ -106,15 +125,10 @@ export function createApp(parts: AppParts): RequestListener {
       });
     }
     if ('api' in endpoint) {
-      if (!selected || !signedIn) throw new Error('an endpoint of the API has no tenant');
-      const caller = { ...selected, context, userId: signedIn.user.id };
-      sendResponse(response, await serveApi(endpoint.api, caller, request, response));
+      if (!selected) throw new Error('an endpoint of the API has no tenant');
+      sendResponse(response, await serveApi(endpoint.api, { ...selected, context }, request, response));
       return;
     }
-    const checkAgain = async () => {
-      const { memberships } = await sessions.require(request, response);
-      if (isTenant) checkTenant(memberships, { workspace, environment }, endpoint.access);
-    };
     const bodyOptions = { limitKib: bodyLimitKibOf(endpoint), ...bodyOwners(context) };
     const call: OpenCall<unknown, unknown> = {
       query: parseQuery(endpoint.query, request.url),
@@ -125,6 +139,7 @@ export function createApp(parts: AppParts): RequestListener {
       config,
       backend,
       sessions,
+      portalSessions,
       store,
       signOutOfProvider,
       context,
@@ -134,12 +149,12 @@ export function createApp(parts: AppParts): RequestListener {
     const document = await (endpoint.handle as (given: object) => Promise<object | undefined>)({
       ...call,
       ...(signedIn ? { signedIn } : {}),
-      ...(selected && signedIn
+      ...(selected
         ? {
             ...selected,
             tails,
-            checkAgain,
-            idempotencyKey: changeKeyOf(request, sentKeyOf(request), signedIn.user.id, call.body),
+            checkAgain: () => authorize(endpoint, request, response),
+            idempotencyKey: changeKeyOf(request, sentKeyOf(request), selected.callerId, call.body),
           }
         : {}),
     });
@@ -154,11 +169,11 @@ export function createApp(parts: AppParts): RequestListener {
 
   /** Serves an endpoint of the API to a user with a role with its permission. */
   function serveApi(endpoint: ApiEndpoint, caller: ApiCaller, request: Request, response: PageResponse) {
-    const { tenant, role, context, userId } = caller;
+    const { tenant, may, context, callerId } = caller;
     const admitted: Admitted = {
       tenant,
       environment: fromEnvironmentMessage(tenant.environment),
-      may: (permission) => may(role, permission),
+      may,
       limits: () => readLimits(backend, config, { tenant, context }),
       requestId: response.locals.requestId,
       trace: untraced,
@@ -171,7 +186,7 @@ export function createApp(parts: AppParts): RequestListener {
     return serveEndpoint(endpoint, admitted, {
       request,
       readBody: () => readJsonBody(request, response, bodyOwners(context)),
-      idempotencyKeyOf: (sent, body) => changeKeyOf(request, sent, userId, body),
+      idempotencyKeyOf: (sent, body) => changeKeyOf(request, sent, callerId, body),
     });
   }
 
@@ -191,6 +206,10 @@ export function createApp(parts: AppParts): RequestListener {
       }
       const routes = endpoints.map((endpoint) => ({ method: endpoint.method, path: pathOf(endpoint), endpoint }));
       mountEndpoints<Endpoint, Locals>(app, routes, { prefix: '/api', serve });
+      app.get(['/portal', '/portal/{*path}'], (request: Request, response: PageResponse) => {
+        allowFrames(response, config.portalFrameAncestors);
+        files.send(request, response);
+      });
       app.get('/{*path}', (request: Request, response: PageResponse) => files.send(request, response));
     },
     begin(request, response) {

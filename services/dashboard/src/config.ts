@@ -27,6 +27,8 @@ export interface DashboardConfig {
   readonly port: number;
   /** Public URL of the dashboard, e.g. "https://dashboard.example.com". Undefined: the request's host. */
   readonly publicUrl: string | undefined;
+  /** Origins of the pages that may frame the portal. */
+  readonly portalFrameAncestors: readonly string[];
   /** Base URLs of the REST API, for examples in pages. */
   readonly apiUrls: { readonly live: string; readonly sandbox: string };
   /** Limits of the installation, used where a plan sets none. 0: no limit. */
@@ -75,6 +77,7 @@ export function readDashboardConfig(settings: Settings): DashboardConfig {
     host: settings.HOST,
     port: settings.DASHBOARD_PORT,
     publicUrl: settings.DASHBOARD_URL,
+    portalFrameAncestors: settings.PORTAL_FRAME_ANCESTORS,
     apiUrls: {
       live: settings.PUBLIC_API_URL ?? localUrl(settings.HOST, settings.PORT),
       sandbox: settings.PUBLIC_SANDBOX_URL ?? localUrl(settings.HOST, settings.SANDBOX_PORT),

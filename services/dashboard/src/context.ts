@@ -5,6 +5,7 @@ import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_p
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { SecondFactorsService } from '@rms/proto/rms/auth/v1/second_factors_service_pb';
 import { SignInService } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
@@ -31,6 +32,7 @@ export interface Backend {
   readonly invitations: RpcClient<typeof InvitationsService>;
   readonly keys: RpcClient<typeof KeysService>;
   readonly workspaces: RpcClient<typeof WorkspacesService>;
+  readonly portalSessions: RpcClient<typeof PortalSessionsService>;
   readonly requests: RpcClient<typeof RequestsService>;
   readonly audit: RpcClient<typeof AuditService>;
   readonly alerts: RpcClient<typeof AlertsService>;
@@ -95,6 +97,7 @@ function createBackend(settings: Settings, { log, metrics }: Pick<DashboardConte
     invitations: createClient(InvitationsService, auth),
     keys: createClient(KeysService, auth),
     workspaces: createClient(WorkspacesService, auth),
+    portalSessions: createClient(PortalSessionsService, auth),
     requests: createClient(RequestsService, auth),
     audit: createClient(AuditService, auth),
     alerts: createClient(AlertsService, alerts),

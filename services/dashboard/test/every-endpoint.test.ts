@@ -1,9 +1,9 @@
 import { newId } from '@rms/base/ids';
-import { may, roles } from '@rms/base/roles';
+import { may, portalPermissions, roles } from '@rms/base/roles';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
 import { type Endpoint, pathOf } from '../src/routes/endpoint.ts';
 import { endpoints } from '../src/routes/endpoints.ts';
-import { codeOf, ownWorkspace, startDashboard, type TestDashboard } from './support.ts';
+import { codeOf, ownWorkspace, portalToken, startDashboard, type TestDashboard } from './support.ts';
 
 /** Valid body for every endpoint that has one. The test fails if one is missing. */
 const bodies: Readonly<Record<string, object>> = {
@@ -53,6 +53,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /api/unsubscribe/undo': { token: 't' },
   'POST /api/alert-recipient/find': { token: 't' },
   'POST /api/alert-recipient': { token: 't' },
+  'POST /api/portal/open': { token: 't' },
   'POST /invitations': { email: 'a@example.com', role: 'viewer' },
 };
 
@@ -99,9 +100,25 @@ beforeEach(() => {
 });
 afterAll(() => dashboard.stop());
 
+const unlisted = ['checkSession', 'checkPortalSession', 'batchReportRequests'];
 /** Returns the calls to services after the first `count`, except session checks and reports to the request log. */
 const callsSince = (count: number) =>
-  dashboard.recorded.slice(count).filter(({ method }) => method !== 'checkSession' && method !== 'batchReportRequests');
+  dashboard.recorded.slice(count).filter(({ method }) => !unlisted.includes(method));
+
+/** Sends a request of a page of the portal. */
+const ofPortal = (endpoint: Endpoint, url: string, headers: Record<string, string> = {}) => {
+  const body = bodies[nameOf(endpoint)];
+  return fetch(dashboard.url + url, {
+    method: endpoint.method.toUpperCase(),
+    headers: {
+      Origin: dashboard.url,
+      'X-Portal-Token': portalToken,
+      ...(body ? { 'Content-Type': 'application/json' } : {}),
+      ...headers,
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+};
 
 test('every endpoint with a body has a sample', () => {
   expect(
@@ -170,7 +187,50 @@ describe.each(guarded.map((endpoint) => [nameOf(endpoint), endpoint] as const))(
       expect(callsSince(before)).toEqual([]);
     });
   }
+  if (!isOpen(endpoint)) {
+    const isOfPortal = portalPermissions.includes(endpoint.access as never);
+    test(`${isOfPortal ? 'served' : 'refused'} in a portal session`, async () => {
+      const { cookie, csrfToken } = await dashboard.signIn();
+      const signedIn = dashboard.recorded.length;
+      // The session of the browser does not add permissions.
+      const headers = { Cookie: cookie, 'X-CSRF-Token': csrfToken };
+      const response = await ofPortal(endpoint, urlOf(endpoint, ownWorkspace, 'sandbox'), headers);
+      if (!isOfPortal) {
+        const expected = isTenant(endpoint) ? [403, 'insufficient_scope'] : [401, 'not_signed_in'];
+        expect([response.status, await codeOf(response)]).toEqual(expected);
+        expect(callsSince(signedIn)).toEqual([]);
+        return;
+      }
+      await response.body?.cancel();
+      expect([401, 403, 404]).not.toContain(response.status);
+      const requested = callsSince(signedIn);
+      expect(requested.length).toBeGreaterThan(0);
+      for (const { options } of requested) {
+        // The session acts for its key in its own tenant.
+        expect(options).toMatchObject({
+          context: {
+            principal: { workspaceId: ownWorkspace, environment: 2, keyId: 'key_1' },
+            actorName: 'portal session of key embed',
+          },
+        });
+        expect(options).not.toMatchObject({ context: { actor: expect.anything() } });
+      }
+    });
+  }
   if (isTenant(endpoint)) {
+    test('404 in a portal session of another workspace or environment, 401 in an ended one', async () => {
+      const before = dashboard.recorded.length;
+      for (const url of [urlOf(endpoint, 'ws_other', 'sandbox'), urlOf(endpoint), urlOf(endpoint, ownWorkspace, 'x')]) {
+        const response = await ofPortal(endpoint, url);
+        expect([response.status, await codeOf(response)]).toEqual([404, 'not_found']);
+      }
+      for (const token of ['', 'x', 'q'.repeat(43)]) {
+        const response = await ofPortal(endpoint, urlOf(endpoint), { 'X-Portal-Token': token });
+        expect([response.status, await codeOf(response)]).toEqual([401, 'portal_session_ended']);
+      }
+      expect(callsSince(before)).toEqual([]);
+    });
+
     test('404 for a workspace the user does not belong to, and for an unknown environment', async () => {
       const browser = await dashboard.signIn();
       const before = dashboard.recorded.length;

@@ -1,5 +1,7 @@
+import { portalPermissions } from '@rms/base/roles';
 import { SignInOutcome, type SignInResult } from '@rms/proto/rms/auth/v1/sign_in_service_pb';
 import { Role as RoleMessage } from '@rms/proto/rms/auth/v1/user_pb';
+import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import type { Backend } from '../src/context.ts';
@@ -56,6 +58,18 @@ export interface SendOptions {
 }
 
 export const ownWorkspace = 'ws_own';
+
+/** Token of the portal session that auth knows. */
+export const portalToken = 'p'.repeat(43);
+const portalSession = {
+  id: 'pts_1',
+  workspaceId: ownWorkspace,
+  environment: Environment.SANDBOX,
+  keyId: 'key_1',
+  actorName: 'portal session of key embed',
+  permissions: [...portalPermissions, 'keys:read'],
+  returnUrl: '',
+};
 
 /**
  * Starts a dashboard.
@@ -114,6 +128,8 @@ export async function startDashboard(
     testRule: () => ({ addresses: [], emails: [] }),
     getEmailStatus: () => ({ hasSmtp: true, waiting: 0, lastError: '' }),
     listKeys: () => ({ keys: [] }),
+    checkPortalSession: ({ token }: { token: string }) => (token === portalToken ? { session: portalSession } : {}),
+    openPortalSession: () => ({ token: portalToken, session: portalSession }),
   };
   const client = (service: string) =>
     new Proxy(
@@ -135,6 +151,7 @@ export async function startDashboard(
     'keys',
     'workspaces',
     'requests',
+    'portalSessions',
     'alerts',
     'usage',
     'audit',

@@ -1,7 +1,7 @@
 import type { WebhookUrls } from '@rms/api';
 import type { CidrList } from '@rms/base/cidr';
 import type { Limits } from '@rms/limits';
-import { readTrustedProxies } from '@rms/net/http';
+import { localUrl, readTrustedProxies } from '@rms/net/http';
 import type { MetricsAddress } from '@rms/runtime/service';
 import type { Settings } from '@rms/runtime/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
@@ -16,6 +16,8 @@ export interface GatewayConfig {
   /**
    * URL of the published error catalog that the `doc_url` of errors links to. If undefined, errors have no `doc_url`.
    */
+  /** URL of the dashboard, for links to the portal. */
+  readonly dashboardUrl: string;
   readonly errorCatalogUrl: string | undefined;
   readonly trustedProxies: CidrList;
   /** Whether a request continues the trace in its `traceparent` header. */
@@ -46,6 +48,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     sandboxPort: settings.SANDBOX_PORT,
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
+    dashboardUrl: settings.DASHBOARD_URL ?? localUrl(settings.HOST, settings.DASHBOARD_PORT),
     errorCatalogUrl: settings.ERROR_CATALOG_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     trustTraceparent: settings.TRUST_TRACEPARENT,

@@ -7,6 +7,7 @@ import { InvitationsService } from '@rms/proto/rms/auth/v1/invitations_service_p
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
 import { KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { MembersService } from '@rms/proto/rms/auth/v1/members_service_pb';
+import { PortalSessionsService } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { RequestsService } from '@rms/proto/rms/auth/v1/requests_service_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { ResourcesService } from '@rms/proto/rms/resources/v1/resources_service_pb';
@@ -24,6 +25,7 @@ export interface GatewayContext {
   readonly audit: RpcClient<typeof AuditService>;
   readonly members: RpcClient<typeof MembersService>;
   readonly invitations: RpcClient<typeof InvitationsService>;
+  readonly portalSessions: RpcClient<typeof PortalSessionsService>;
   readonly keyUses: RpcClient<typeof KeyUsesService>;
   /** Receives and returns request counts. If undefined, requests are not counted. */
   readonly usage: RpcClient<typeof UsageService> | undefined;
@@ -82,6 +84,7 @@ export function createGatewayContext(
     workspaces: overrides.workspaces ?? createClient(WorkspacesService, client(settings.AUTH_ADDRESS)),
     members: overrides.members ?? createClient(MembersService, client(settings.AUTH_ADDRESS)),
     invitations: overrides.invitations ?? createClient(InvitationsService, client(settings.AUTH_ADDRESS)),
+    portalSessions: overrides.portalSessions ?? createClient(PortalSessionsService, client(settings.AUTH_ADDRESS)),
     audit: overrides.audit ?? createClient(AuditService, client(settings.AUTH_ADDRESS)),
     keyUses: overrides.keyUses ?? createClient(KeyUsesService, client(settings.AUTH_ADDRESS)),
     usage: overrides.usage ?? (alerts === undefined ? undefined : createClient(UsageService, client(alerts))),

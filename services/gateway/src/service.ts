@@ -41,6 +41,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
     usage: context.usage,
     alerts: context.alerts,
     team: { members: context.members, invitations: context.invitations },
+    portal: { sessions: context.portalSessions, dashboardUrl: config.dashboardUrl },
     // Timelines do not show the email addresses of members to API keys.
     members: undefined,
     requests: context.requests,
@@ -97,6 +98,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       ...(context.alerts ? [context.alerts] : []),
       context.members,
       context.invitations,
+      context.portalSessions,
       context.requests,
       resources,
       webhooks,

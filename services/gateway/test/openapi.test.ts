@@ -102,6 +102,7 @@ describe('The OpenAPI document', () => {
       'post /v1/incidents/{id}/acknowledge',
       'post /v1/incidents/{id}/mute',
       'post /v1/invitations',
+      'post /v1/portal_sessions',
       'post /v1/replays',
       'post /v1/replays/{id}/cancel',
       'post /v1/resources',

@@ -8,6 +8,20 @@ const { listDeliveries, getDelivery, redeliverDelivery, cancelDelivery } = Deliv
 const { countUnfinishedDeliveries, tailDeliveries } = DeliveriesService.method;
 const { replayDeliveries, listReplays, getReplay, cancelReplay } = DeliveriesService.method;
 
+/** The RPCs behind the pages of webhooks and deliveries. */
+const portal = [
+  ...WebhooksService.methods,
+  listDeliveries,
+  getDelivery,
+  tailDeliveries,
+  redeliverDelivery,
+  cancelDelivery,
+  replayDeliveries,
+  listReplays,
+  getReplay,
+  cancelReplay,
+];
+
 /**
  * Gateways may call, for the API key of a request, the RPCs behind the REST API. The dashboard may call, for users,
  * the RPCs behind its pages, including secret rotation and replays. `rms` may call all RPCs.
@@ -27,20 +41,10 @@ export const callers: Callers = {
     getReplay,
     cancelReplay,
   ),
-  dashboard: forUsers(
-    ...WebhooksService.methods,
-    listDeliveries,
-    getDelivery,
-    countUnfinishedDeliveries,
-    tailDeliveries,
-    redeliverDelivery,
-    cancelDelivery,
-    replayDeliveries,
-    listReplays,
-    getReplay,
-    cancelReplay,
-    listEventsOfRequest,
-    listEventsOfResource,
-  ),
+  dashboard: [
+    ...forUsers(...portal, countUnfinishedDeliveries, listEventsOfRequest, listEventsOfResource),
+    // For portal sessions, which act for the key that created them.
+    ...forKeys(...portal),
+  ],
   rms: 'all',
 };

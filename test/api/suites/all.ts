@@ -15,6 +15,7 @@ import { membersSuite } from './members.ts';
 import { metricsSuite } from './metrics.ts';
 import { operationalEventsSuite } from './operational-events.ts';
 import { operatorSuite } from './operator.ts';
+import { portalSuite } from './portal.ts';
 import { protocolSuite } from './protocol.ts';
 import { requestsSuite } from './requests.ts';
 import { resourcesSuite } from './resources.ts';
@@ -62,6 +63,7 @@ export const requestsPart: Part = {
     alertOperationsSuite,
     roundTripsSuite,
     membersSuite,
+    portalSuite,
   ],
   owns: (operation) => !isOfEvents(operation),
 };

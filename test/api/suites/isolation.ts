@@ -204,6 +204,8 @@ export function isolationSuite(target: () => Target): void {
         'GET /v1/alert_rules',
         'GET /v1/alert_rules/{kind}',
         'PUT /v1/alert_rules/{kind}',
+        // Tested by the suite of the portal.
+        'POST /v1/portal_sessions',
         // Tested by test/faults/rpc.
         'POST /v1/alert_rules/{kind}/test',
         'GET /v1/incidents',

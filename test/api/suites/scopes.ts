@@ -14,6 +14,7 @@ const calls = [
   ['webhooks:read', 'GET', '/v1/webhooks/wh_x'],
   ['webhooks:write', 'DELETE', '/v1/webhooks/wh_x'],
   ['webhooks:write', 'POST', '/v1/webhooks/filter_test'],
+  ['webhooks:write', 'POST', '/v1/portal_sessions'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/pause'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/resume'],
   ['webhooks:write', 'POST', '/v1/webhooks/wh_x/rotate_secret'],

@@ -55,6 +55,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /api/unsubscribe/undo': noUser(({ email }) => ({ body: { token: email } })),
   'POST /api/alert-recipient/find': noUser(({ email }) => ({ body: { token: email } })),
   'POST /api/alert-recipient': noUser(({ email }) => ({ body: { token: email } })),
+  'GET /api/portal': noUser(nothing),
+  'POST /api/portal/open': noUser(({ invitation }) => ({ body: { token: invitation } })),
 
   'GET /api/account': ofUser(nothing),
   'PATCH /api/account': ofUser(() => ({ body: { name: 'Stranger' } })),

@@ -1,11 +1,11 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { KeyVerdict } from '@rms/proto/rms/auth/v1/keys_service_pb';
 import { Environment, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { type Entries, inBoth, inOne, inWorkspace, notFoundItem, ofInstallation } from './entry.ts';
 import { idempotencyKey, ownersName } from './owned.ts';
 
 export const authEntries: Entries<
-  'keys' | 'keyUses' | 'requests' | 'workspaces' | 'lookup' | 'plans' | 'audit' | 'operationalEvents'
+  'keys' | 'keyUses' | 'portalSessions' | 'requests' | 'workspaces' | 'lookup' | 'plans' | 'audit' | 'operationalEvents'
 > = {
   operationalEvents: {
     listOperationalEvents: ofInstallation('the webhooks service fetches the events of all workspaces', () => [
@@ -55,6 +55,16 @@ export const authEntries: Entries<
   keyUses: {
     batchReportKeyUses: inOne(({ keyId }, as) => [
       [{ uses: [{ ...as, keyId, address: '198.51.100.1', userAgent: 'stranger', requests: 1_000n }] }, {}],
+    ]),
+  },
+  portalSessions: {
+    // For the key of a context only.
+    createPortalSession: inOne(() => [[{ lifetime: durationFromMs(60_000) }, 'invalid_api_key']]),
+    openPortalSession: ofInstallation('the dashboard opens a link; its token is the proof', ({ keyId }) => [
+      [{ linkToken: keyId }, 'not_found'],
+    ]),
+    checkPortalSession: ofInstallation('the dashboard checks a session; its token is the proof', ({ keyId }) => [
+      [{ token: keyId }, {}],
     ]),
   },
   requests: {

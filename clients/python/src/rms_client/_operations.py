@@ -283,6 +283,21 @@ class ReplaysOperations:
         return self._transport.send("POST", path_of("/v1/replays/{id}/cancel", id), options, is_keyed=True)
 
 
+class PortalSessionsOperations:
+    """Operations of `rms.portal_sessions`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, body: Union[types.CreatePortalSession, None] = None, **options: Unpack[CreateOptions]) -> Result[types.PortalSession]:
+        """Create a portal session. Returns a link that opens the webhook and delivery pages of this
+        workspace and environment, and nothing else, without an account. The session has no
+        permission that the key lacks, and ends with the key. Requires a key with scope `admin`,
+        or the permission `webhooks:write`.
+        """
+        return self._transport.send("POST", "/v1/portal_sessions", options, body=body, is_keyed=True)
+
+
 class RequestsOperations:
     """Operations of `rms.requests`."""
 
@@ -649,6 +664,7 @@ class Nouns:
         self.events = EventsOperations(transport)
         self.deliveries = DeliveriesOperations(transport)
         self.replays = ReplaysOperations(transport)
+        self.portal_sessions = PortalSessionsOperations(transport)
         self.requests = RequestsOperations(transport)
         self.metrics = MetricsOperations(transport)
         self.alert_rules = AlertRulesOperations(transport)
@@ -926,6 +942,21 @@ class AsyncReplaysOperations:
         permission `deliveries:write`.
         """
         return await self._transport.send("POST", path_of("/v1/replays/{id}/cancel", id), options, is_keyed=True)
+
+
+class AsyncPortalSessionsOperations:
+    """Operations of `rms.portal_sessions`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create(self, body: Union[types.CreatePortalSession, None] = None, **options: Unpack[CreateOptions]) -> Result[types.PortalSession]:
+        """Create a portal session. Returns a link that opens the webhook and delivery pages of this
+        workspace and environment, and nothing else, without an account. The session has no
+        permission that the key lacks, and ends with the key. Requires a key with scope `admin`,
+        or the permission `webhooks:write`.
+        """
+        return await self._transport.send("POST", "/v1/portal_sessions", options, body=body, is_keyed=True)
 
 
 class AsyncRequestsOperations:
@@ -1294,6 +1325,7 @@ class AsyncNouns:
         self.events = AsyncEventsOperations(transport)
         self.deliveries = AsyncDeliveriesOperations(transport)
         self.replays = AsyncReplaysOperations(transport)
+        self.portal_sessions = AsyncPortalSessionsOperations(transport)
         self.requests = AsyncRequestsOperations(transport)
         self.metrics = AsyncMetricsOperations(transport)
         self.alert_rules = AsyncAlertRulesOperations(transport)

@@ -640,6 +640,25 @@ class CreateReplay(TypedDict):
 
 
 @final
+class CreatePortalSession(TypedDict):
+    expires_in: NotRequired[float]
+    """Seconds until the link and the session end."""
+    return_url: NotRequired[str]
+    """Target of a link back to your application."""
+    theme: NotRequired[PortalTheme]
+
+
+@final
+class PortalTheme(TypedDict):
+    mode: NotRequired[Literal["light", "dark", "auto"]]
+    """`auto`: as the browser prefers."""
+    primary_color: NotRequired[str]
+    """Color of buttons and links. Text colors are adjusted, so that they stay readable."""
+    logo_url: NotRequired[str]
+    """Logo as a data: URL, because the pages load nothing from other origins."""
+
+
+@final
 class UpdateAlertRule(TypedDict):
     enabled: NotRequired[bool]
     """A disabled rule opens no incidents."""
@@ -1286,6 +1305,14 @@ class ReplayList(TypedDict):
     data: Sequence[Replay]
     meta: ReplayListMeta
     links: ReplayListLinks
+
+
+@final
+class PortalSession(TypedDict):
+    url: str
+    """Opens the portal once. Do not log it."""
+    expires_at: str
+    """End of the link and of the session."""
 
 
 @final

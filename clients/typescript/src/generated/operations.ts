@@ -25,6 +25,7 @@ import type {
   CreateAlertChannel,
   CreateApiKey,
   CreateInvitation,
+  CreatePortalSession,
   CreateReplay,
   CreateResource,
   CreateWebhook,
@@ -60,6 +61,7 @@ import type {
   Member,
   MemberList,
   MuteIncident,
+  PortalSession,
   RemoveMemberQuery,
   Replay,
   ReplayEstimate,
@@ -368,6 +370,24 @@ export class ReplaysOperations {
    */
   cancel(id: string, options?: CreateOptions): Promise<Result<Replay>> {
     return this.#transport.send('POST', pathOf`/v1/replays/${id}/cancel`, { options, isKeyed: true });
+  }
+}
+
+/** Operations of `rms.portalSessions`. */
+export class PortalSessionsOperations {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Create a portal session. Returns a link that opens the webhook and delivery pages of this workspace and
+   * environment, and nothing else, without an account. The session has no permission that the key lacks, and ends with
+   * the key. Requires a key with scope `admin`, or the permission `webhooks:write`.
+   */
+  create(body?: CreatePortalSession, options?: CreateOptions): Promise<Result<PortalSession>> {
+    return this.#transport.send('POST', '/v1/portal_sessions', { options, body, isKeyed: true });
   }
 }
 
@@ -759,6 +779,7 @@ export class Nouns {
   readonly events: EventsOperations;
   readonly deliveries: DeliveriesOperations;
   readonly replays: ReplaysOperations;
+  readonly portalSessions: PortalSessionsOperations;
   readonly requests: RequestsOperations;
   readonly metrics: MetricsOperations;
   readonly alertRules: AlertRulesOperations;
@@ -776,6 +797,7 @@ export class Nouns {
     this.events = new EventsOperations(transport);
     this.deliveries = new DeliveriesOperations(transport);
     this.replays = new ReplaysOperations(transport);
+    this.portalSessions = new PortalSessionsOperations(transport);
     this.requests = new RequestsOperations(transport);
     this.metrics = new MetricsOperations(transport);
     this.alertRules = new AlertRulesOperations(transport);

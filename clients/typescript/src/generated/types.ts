@@ -523,6 +523,23 @@ export interface CreateReplay {
   dry_run?: boolean | undefined;
 }
 
+export interface CreatePortalSession {
+  /** Seconds until the link and the session end. */
+  expires_in?: number | undefined;
+  /** Target of a link back to your application. */
+  return_url?: string | undefined;
+  theme?: PortalTheme | undefined;
+}
+
+export interface PortalTheme {
+  /** `auto`: as the browser prefers. */
+  mode?: "light" | "dark" | "auto" | undefined;
+  /** Color of buttons and links. Text colors are adjusted, so that they stay readable. */
+  primary_color?: string | undefined;
+  /** Logo as a data: URL, because the pages load nothing from other origins. */
+  logo_url?: string | undefined;
+}
+
 export interface UpdateAlertRule {
   /** A disabled rule opens no incidents. */
   enabled?: boolean | undefined;
@@ -1076,6 +1093,13 @@ export interface ReplayList {
     /** URL of the previous page; null if there is none. */
     prev: string | null;
   };
+}
+
+export interface PortalSession {
+  /** Opens the portal once. Do not log it. */
+  url: string;
+  /** End of the link and of the session. */
+  expires_at: string;
 }
 
 export interface RequestList {

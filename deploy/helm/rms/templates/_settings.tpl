@@ -213,6 +213,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- else if eq .name "dashboard" -}}
 {{- $_ := set $settings "PUBLIC_API_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.live "host" $values.ingress.hosts.live)) -}}
 {{- $_ := set $settings "PUBLIC_SANDBOX_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.gateway.publicUrls.sandbox "host" $values.ingress.hosts.sandbox)) -}}
+{{- $_ := set $settings "PORTAL_FRAME_ANCESTORS" (join "," $values.dashboard.portalFrameAncestors) -}}
 {{- with $values.dashboard.oidc -}}
 {{- if .issuer -}}
 {{- $more = append $more (dict "OIDC_ISSUER" .issuer "OIDC_CLIENT_ID" .clientId "OIDC_NAME" .name) -}}
@@ -224,7 +225,7 @@ components that read it as the setting of that name, or as `setting`.
 {{- $target := printf "dns:///%s-%s:9090" (include "rms.fullname" $.root) . -}}
 {{- $_ := set $settings (printf "%s_ADDRESS" (upper .)) ((index $values .).enabled | ternary $target "none") -}}
 {{- end -}}
-{{- if has .name (list "alerts" "dashboard") -}}
+{{- if has .name (list "alerts" "dashboard" "gateway") -}}
 {{- $_ := set $settings "DASHBOARD_URL" (include "rms.publicUrl" (dict "root" .root "given" $values.dashboard.publicUrl "host" $values.ingress.hosts.dashboard)) -}}
 {{- end -}}
 {{- if eq $values.tls.mode "none" -}}

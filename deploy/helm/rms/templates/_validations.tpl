@@ -206,6 +206,7 @@ WEBHOOKS_ADDRESS: internal
 ALERTS_ADDRESS: alerts.enabled
 DASHBOARD_PORT: internal
 DASHBOARD_URL: dashboard.publicUrl
+PORTAL_FRAME_ANCESTORS: dashboard.portalFrameAncestors
 SESSION_KEY: dashboard.sessionKey
 OIDC_ISSUER: dashboard.oidc.issuer
 OIDC_CLIENT_ID: dashboard.oidc.clientId

@@ -19,7 +19,8 @@ export type IdPrefix =
   | 'usr'
   | 'inv'
   | 'mlr'
-  | 'ses';
+  | 'ses'
+  | 'pts';
 
 // Crockford's base 32. Its characters are in the order of their codes, so that IDs sort like the UUIDs that they
 // encode.

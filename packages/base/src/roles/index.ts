@@ -15,6 +15,7 @@ export {
   permissionsToCreateKey,
   permits,
   permitsOfScope,
+  portalPermissions,
   type Role,
   roles,
   type Scope,

@@ -127,6 +127,14 @@ export const keyPermissions = permissions
   .filter((name): name is KeyPermission => grantOf(name).restricted === true)
   .sort();
 
+/** The permissions that a portal session can have. */
+export const portalPermissions: readonly KeyPermission[] = [
+  'webhooks:read',
+  'webhooks:write',
+  'deliveries:read',
+  'deliveries:write',
+];
+
 function grantOf(permission: Permission): Grant {
   return grants[permission];
 }

@@ -11,6 +11,7 @@ export type ChangeAction =
   | 'key.updated'
   | 'key.rolled'
   | 'key.revoked'
+  | 'portal_session.created'
   | 'member.added'
   | 'member.updated'
   | 'member.removed'
@@ -54,6 +55,7 @@ export type ChangeAction =
 export type OtherAction =
   | 'workspace.deletion_started'
   | 'secrets.reencryption_started'
+  | 'portal_session.opened'
   | 'user.signed_in'
   | 'user.sign_in_failed'
   | 'user.signed_out'

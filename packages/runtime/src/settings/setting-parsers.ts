@@ -194,6 +194,12 @@ export function optionalOrigin(value: string): string | undefined {
   return url;
 }
 
+/** Parses a list of origins. Their characters cannot end a source of a Content Security Policy. */
+export const origins = listOf(
+  'https://app.example.com,https://intranet.example.com:8443',
+  (item) => /^https?:\/\/[\w.:[\]-]+$/.test(item) && URL.parse(item)?.origin === item,
+);
+
 /**
  * Parses the URL of an OpenID Connect provider; undefined if empty. A final slash is a part of its name: some providers
  * have one.

@@ -16,6 +16,7 @@ import {
   oneOf,
   optionalOrigin,
   optionalUrl,
+  origins,
   port,
   portOrZero,
   ports,
@@ -60,6 +61,11 @@ export const settingsTable = {
   ),
   DASHBOARD_PORT: setting('HTTP port of the dashboard', '8090', port),
   DASHBOARD_URL: setting('public URL of the dashboard; empty: the host of the request', '', optionalOrigin),
+  PORTAL_FRAME_ANCESTORS: setting(
+    'origins of the pages that may frame the portal, "https://app.example.com,…"; empty: none',
+    '',
+    origins,
+  ),
   TRACE_URL: setting(
     'URL of a trace viewer, with {trace_id} in it; empty: pages show the trace ID',
     '',

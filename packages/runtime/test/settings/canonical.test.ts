@@ -18,6 +18,7 @@ type Kind =
   | 'share'
   | 'url'
   | 'origin'
+  | 'origins'
   | 'secretUrl'
   | 'template'
   | 'host'
@@ -80,6 +81,19 @@ const kinds: Record<Kind, { valid: string; wrong: readonly string[] }> = {
   origin: {
     valid: 'https://example.com:8443',
     wrong: ['https://example.com/path', 'https://example.com/?a', 'https://a@example.com', 'https://EXAMPLE.com'],
+  },
+  origins: {
+    valid: 'https://example.com,http://localhost:3000',
+    wrong: [
+      'https://example.com/',
+      'https://example.com,',
+      'https://EXAMPLE.com',
+      'https://*.example.com',
+      "https://a.example.com;script-src'self'",
+      'ftp://example.com',
+      'example.com',
+      '*',
+    ],
   },
   secretUrl: { valid: '', wrong: ['example.com', ':6379', 'redis:/host', 'file:///etc/passwd', 'host:1 host:2'] },
   template: {
@@ -250,6 +264,7 @@ const byKind: Partial<Record<Kind, readonly SettingName[]>> = {
   share: ['OTEL_TRACES_SAMPLER_ARG'],
   url: ['PUBLIC_API_URL', 'PUBLIC_SANDBOX_URL', 'ERROR_CATALOG_URL', 'OIDC_ISSUER', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
   origin: ['DASHBOARD_URL'],
+  origins: ['PORTAL_FRAME_ANCESTORS'],
   template: ['TRACE_URL'],
   secretUrl: ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'],
   host: ['HOST', 'GRPC_HOST', 'EGRESS_PROXY_HOST'],

@@ -11,6 +11,7 @@ export const contents: WorkspaceContents = {
     { name: 'auth.key_uses', by: 'key_id' },
     { name: 'auth.key_refusals', by: 'key_id' },
     { name: 'auth.pending_markers', by: 'key_id' },
+    { name: 'auth.portal_sessions', by: 'id' },
     { name: 'auth.keys', by: 'id' },
     { name: 'auth.operational_events', by: 'id' },
     { name: 'auth.invitations', by: 'id', acrossEnvironments: true },

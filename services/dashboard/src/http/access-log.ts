@@ -6,7 +6,7 @@ import type { PageResponse } from './locals.ts';
 export function logAccess(request: Request, response: PageResponse, log: Logger): void {
   if (!log.isLevelEnabled('info') || !request.url.startsWith('/api/')) return;
   response.once('close', () => {
-    const { requestId, userId, startedAtMs } = response.locals;
+    const { requestId, userId, portalSessionId, startedAtMs } = response.locals;
     log.info(
       {
         request_id: requestId,
@@ -16,6 +16,7 @@ export function logAccess(request: Request, response: PageResponse, log: Logger)
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - startedAtMs) * 100) / 100,
         user_id: userId,
+        portal_session_id: portalSessionId,
         ...(response.writableFinished ? {} : { aborted: true }),
       },
       'request',

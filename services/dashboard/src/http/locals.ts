@@ -4,6 +4,8 @@ import type { AppResponse, RequestLocals } from '@rms/net/http';
 export type Locals = RequestLocals & {
   /** Set once the session has been checked. */
   userId: string | undefined;
+  /** Set once a portal session has been checked. */
+  portalSessionId: string | undefined;
   /** Public error code of the response. Empty if it is not an error. */
   errorCode: string;
 };
@@ -12,5 +14,5 @@ export type PageResponse = AppResponse<Locals>;
 
 /** Returns the state of a new request. */
 export function newLocals(): Omit<Locals, keyof RequestLocals> {
-  return { userId: undefined, errorCode: '' };
+  return { userId: undefined, portalSessionId: undefined, errorCode: '' };
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
-/** Content Security Policy: only own files, no inline scripts or styles, no frames. */
-const contentPolicy = [
+/** Content Security Policy: only own files, no inline scripts or styles. */
+const directives = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -11,12 +11,15 @@ const contentPolicy = [
   "manifest-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
-  "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-].join('; ');
+];
+
+function contentPolicy(frameAncestors: readonly string[]): string {
+  return [...directives, `frame-ancestors ${frameAncestors.join(' ') || "'none'"}`].join('; ');
+}
 
 const headers = {
-  'Content-Security-Policy': contentPolicy,
+  'Content-Security-Policy': contentPolicy([]),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   // Paths contain workspace IDs and other identifiers.
@@ -36,4 +39,17 @@ export function setPageHeaders(response: ServerResponse, isHttps: boolean): void
   if (!isHttps) return;
   response.setHeader('Strict-Transport-Security', twoYears);
   response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+}
+
+/**
+ * Lets pages of these origins frame the response, also pages that isolate themselves (Cross-Origin-Embedder-Policy).
+ * Without origins, no page may.
+ */
+export function allowFrames(response: ServerResponse, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  response.setHeader('Content-Security-Policy', contentPolicy(origins));
+  // Knows no list of origins; browsers with frame-ancestors ignore it.
+  response.removeHeader('X-Frame-Options');
+  response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
+  response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
 }

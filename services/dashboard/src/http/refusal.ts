@@ -15,6 +15,7 @@ export const refusals = {
     403,
     'The request did not come from a page of this dashboard. Reload the page. If this repeats, the address in the browser differs from DASHBOARD_URL.',
   ],
+  portal_session_ended: [401, 'The portal session has ended. Open the portal again with a new link.'],
   session_changed: [403, 'This browser has signed in again since the page was loaded. Reload the page.'],
 } as const;
 

@@ -5,7 +5,7 @@ import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
 import type { TenantCall } from '../routes/endpoint.ts';
 
-/** Reports changes that users make to the request log, so that it names who caused an event or an attempt. */
+/** Reports changes that users and portal sessions make to the request log, so that it names who caused an event or an attempt. */
 export interface RequestReports {
   /** Reports a call when its response has been sent or the browser has disconnected. */
   report(change: ReportedChange): void;
@@ -13,7 +13,7 @@ export interface RequestReports {
   stop(): Promise<void>;
 }
 
-/** Call of a user that changes data of a workspace. */
+/** Call that changes data of a workspace. */
 export interface ReportedChange {
   readonly response: PageResponse;
   readonly method: string;
@@ -55,6 +55,7 @@ export function createRequestReports({ backend, isKept, lost, log }: Parts): Req
               status: response.writableFinished ? response.statusCode : 0,
               errorCode,
               actor: context.actor ?? '',
+              keyId: context.principal?.keyId ?? '',
               durationMs: performance.now() - startedAtMs,
             },
           ],

@@ -1,9 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Endpoint as ApiEndpoint } from '@rms/api';
-import type { Permission, Role } from '@rms/base/roles';
+import type { Permission } from '@rms/base/roles';
 import type { CallContextSchema, Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Request } from 'express';
 import type { ZodType } from 'zod';
+import type { PortalSessions } from '../checks/portal-sessions.ts';
 import type { Sessions, SignedIn } from '../checks/sessions.ts';
 import type { DashboardConfig } from '../config.ts';
 import type { Backend } from '../context.ts';
@@ -36,6 +37,7 @@ export interface OpenCall<Query, Body> {
   readonly config: DashboardConfig;
   readonly backend: Backend;
   readonly sessions: Sessions;
+  readonly portalSessions: PortalSessions;
   readonly store: SessionStore;
   /** Undefined without single sign-on. */
   readonly signOutOfProvider: SignOutOfProvider | undefined;
@@ -50,19 +52,20 @@ export interface AccountCall<Query, Body> extends OpenCall<Query, Body> {
   readonly signedIn: SignedIn;
 }
 
-/** Call in one workspace and environment, by a member with a role that has the permission. */
-export interface TenantCall<Query, Body> extends AccountCall<Query, Body> {
+/** Call in one workspace and environment, by a member or a portal session with the permission. */
+export interface TenantCall<Query, Body> extends OpenCall<Query, Body> {
   /** Tenant of the call. Every RPC request contains it, so that no call reaches data of another workspace. */
   readonly tenant: { readonly workspaceId: string; readonly environment: Environment };
-  readonly role: Role;
+  /** ID of the user or of the portal session. */
+  readonly callerId: string;
   /**
-   * Idempotency key of the change. Differs if the user, the request's content, or the Idempotency-Key that the page
+   * Idempotency key of the change. Differs if the caller, the request's content, or the Idempotency-Key that the page
    * sent differ. Empty if the page sent none.
    */
   readonly idempotencyKey: string;
   readonly tails: Pick<TailHub, 'join'>;
   /** For long-running calls: throws if the session or the membership ended since. */
-  checkAgain(): Promise<void>;
+  checkAgain(): Promise<unknown>;
 }
 
 interface Shape<Query, Body> {
@@ -86,7 +89,7 @@ export interface AccountEndpoint<Query = unknown, Body = unknown> extends Shape<
   handle(call: AccountCall<Query, Body>): Promise<object | undefined>;
 }
 
-/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members with a role that has the permission. */
+/** Endpoint below "/api/workspaces/{workspace}/{environment}", for members and portal sessions with the permission. */
 interface TenantEndpoint<Query = unknown, Body = unknown> extends Shape<Query, Body> {
   readonly access: Permission;
   readonly path: `/${string}`;

@@ -26,6 +26,7 @@ import { listAuditEntries } from './list-audit-entries.ts';
 import { listMemberKeys } from './list-member-keys.ts';
 import { listResourceEvents } from './list-resource-events.ts';
 import { changePassword, requestPasswordReset, resetPassword } from './passwords.ts';
+import { getPortal, openPortal } from './portal.ts';
 import { redeliverSelected } from './redeliver-selected.ts';
 import {
   beginSecondFactor,
@@ -64,6 +65,8 @@ export const endpoints: readonly Endpoint[] = [
   resubscribe,
   findRecipient,
   confirmRecipient,
+  openPortal,
+  getPortal,
 
   getAccount,
   updateProfile,

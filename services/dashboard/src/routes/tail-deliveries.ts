@@ -17,7 +17,7 @@ export const tailDeliveries = tenantEndpoint({
   access: 'deliveries:read',
   method: 'get',
   path: '/deliveries/tail',
-  async handle({ backend, tenant, tails, config, context, signedIn, request, response, checkAgain }) {
+  async handle({ backend, tenant, tails, config, context, callerId, request, response, checkAgain }) {
     const waiting: (() => void)[] = [];
     let stream: ReturnType<typeof openEventStream> | undefined;
     // Events that arrive before the response head is sent are queued.
@@ -28,7 +28,7 @@ export const tailDeliveries = tenantEndpoint({
     const leave = await tails.join(
       `${tenant.workspaceId} ${tenant.environment}`,
       {
-        userId: signedIn.user.id,
+        userId: callerId,
         poll: (requested) => backend.deliveries.tailDeliveries({ ...tenant, ...requested }, { context }),
         changed: (position, deliveries) =>
           soon((to) => to.send({ name: 'changed', id: `${position}`, data: JSON.stringify(deliveries) })),

@@ -5,22 +5,32 @@ import './styles/ui.css';
 import 'uplot/dist/uPlot.min.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { applyTheme } from './layout/theme.ts';
 import { router } from './router.tsx';
 import { Toasts } from './ui/toasts.tsx';
 
-applyTheme();
+const element = document.getElementById('root');
+if (!element) throw new Error('the page has no #root');
+const root = createRoot(element);
 
-const root = document.getElementById('root');
-if (!root) throw new Error('the page has no #root');
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
-      <Toasts />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+function render(pages: ReactNode): void {
+  root.render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        {pages}
+        <Toasts />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
+
+if (/^\/portal(?:\/|$)/.test(location.pathname)) {
+  const { showPortal } = await import('./portal/show-portal.tsx');
+  await showPortal(render);
+} else {
+  applyTheme();
+  render(<RouterProvider router={router} />);
+}

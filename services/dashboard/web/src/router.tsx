@@ -13,7 +13,7 @@ import { queryClient } from './api/query-client.ts';
 import { ErrorPage } from './layout/error-page.tsx';
 import { NotFoundPage } from './layout/not-found-page.tsx';
 import { Shell } from './layout/shell.tsx';
-import { environmentOf, formatSearch, parseSearch, textSearch } from './search.ts';
+import { deliverySearch, environmentOf, formatSearch, parseSearch, textSearch } from './search.ts';
 
 /** Returns the account, or redirects to the sign-in page. */
 async function requireAccount({ location }: { readonly location: { readonly href: string } }) {
@@ -150,19 +150,7 @@ const webhook = createRoute({
 const deliveries = createRoute({
   getParentRoute: () => tenant,
   path: '/deliveries',
-  validateSearch: textSearch(
-    'webhook',
-    'status',
-    'type',
-    'request',
-    'resource',
-    'event',
-    'test',
-    'since',
-    'until',
-    'cursor',
-    'live',
-  ),
+  validateSearch: deliverySearch,
   component: lazyRouteComponent(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
 });
 

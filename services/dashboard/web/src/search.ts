@@ -27,6 +27,21 @@ export function textSearch<const Name extends string>(...names: Name[]) {
   };
 }
 
+/** Reads the search parameters of the delivery list, in the dashboard and in the portal. */
+export const deliverySearch = textSearch(
+  'webhook',
+  'status',
+  'type',
+  'request',
+  'resource',
+  'event',
+  'test',
+  'since',
+  'until',
+  'cursor',
+  'live',
+);
+
 /**
  * Parses the environment in a page's path. `test` means the sandbox, as in the CLI and in the prefix of sandbox
  * keys. undefined: the name is unknown.

@@ -58,6 +58,13 @@ export function checkSameUser({ user: shown }: SessionAccount, { user }: Session
   throw failure(403, 'other_user', message, '');
 }
 
+/** Token of the portal session that every call is made in. Empty: calls are made in the session of the browser's cookie. */
+let portalToken = '';
+
+export function setPortalToken(token: string): void {
+  portalToken = token;
+}
+
 interface Options {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: object | undefined;
@@ -82,14 +89,15 @@ export async function call<T>(path: string, options: Options = {}): Promise<T> {
 async function send<T>(path: string, { method = 'GET', body, idempotencyKey, signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = {};
   if (body) headers['Content-Type'] = 'application/json';
-  if (method !== 'GET') headers['X-CSRF-Token'] = current?.csrf_token ?? '';
+  if (portalToken) headers['X-Portal-Token'] = portalToken;
+  else if (method !== 'GET') headers['X-CSRF-Token'] = current?.csrf_token ?? '';
   if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey;
   let response: Response;
   try {
     response = await fetch(path, {
       method,
       headers,
-      credentials: 'same-origin',
+      credentials: portalToken ? 'omit' : 'same-origin',
       ...(body ? { body: JSON.stringify(body) } : {}),
       ...(signal ? { signal } : {}),
     });

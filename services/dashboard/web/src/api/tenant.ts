@@ -8,7 +8,8 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useAccount } from './account.ts';
+import { createContext, useContext } from 'react';
+import { accountQuery } from './account.ts';
 import { call } from './client.ts';
 import { withIntent } from './intent.ts';
 import { useOptimisticChange } from './optimistic.ts';
@@ -24,15 +25,21 @@ export function useTenant(): Tenant {
   return { workspace, environment: environment === 'sandbox' ? 'sandbox' : 'live' };
 }
 
-/** Returns the user's role in this workspace. */
+/** Permissions of the portal session that shows the pages. undefined: they are shown to a signed-in user. */
+export const PortalPermissions = createContext<readonly Permission[] | undefined>(undefined);
+
+/** Returns the user's role in this workspace. undefined in a portal session. */
 export function useRole(): Role | undefined {
   const { workspace } = useTenant();
-  return useAccount().workspaces.find(({ id }) => id === workspace)?.role;
+  const enabled = useContext(PortalPermissions) === undefined;
+  return useQuery({ ...accountQuery, enabled }).data?.workspaces.find(({ id }) => id === workspace)?.role;
 }
 
 /** Returns whether to show a control that requires the permission. The server also checks the permission. */
 export function useMay(permission: Permission): boolean {
-  return may(useRole(), permission);
+  const ofPortal = useContext(PortalPermissions);
+  const role = useRole();
+  return ofPortal ? ofPortal.includes(permission) : may(role, permission);
 }
 
 /** Query parameters; a parameter with several values is repeated. */

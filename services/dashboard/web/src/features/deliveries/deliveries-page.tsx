@@ -1,7 +1,7 @@
 import type { Delivery } from '@rms/api';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
-import { cursorOf, useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { useContext, useState } from 'react';
+import { cursorOf, PortalPermissions, useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -27,7 +27,9 @@ export function DeliveriesPage() {
   const maySend = useMay('deliveries:write');
   const { live, ...filter } = search;
   const isLive = live === '1';
-  const tail = useDeliveryTail(isLive && !filter.cursor);
+  // The stream of EventSource cannot have the token of a portal session, so its pages poll.
+  const isPortal = useContext(PortalPermissions) !== undefined;
+  const tail = useDeliveryTail(isLive && !filter.cursor && !isPortal);
   const {
     data: page,
     error,

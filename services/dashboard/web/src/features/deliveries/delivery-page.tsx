@@ -18,6 +18,8 @@ export function DeliveryPage() {
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
   const maySend = useMay('deliveries:write');
+  const mayReadResources = useMay('resources:read');
+  const mayReadRequests = useMay('requests:read');
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
   const { data: limits } = useLimits();
@@ -96,7 +98,7 @@ export function DeliveryPage() {
             ],
             [
               'Resource',
-              isTest ? (
+              isTest || !mayReadResources ? (
                 <code key="resource">{delivery.resource_id}</code>
               ) : (
                 <Link
@@ -111,14 +113,18 @@ export function DeliveryPage() {
             ['Event', <CopyableId key="event" id={delivery.event_id} />],
             [
               'Request',
-              <Link
-                key="request"
-                to="/w/$workspace/$environment/requests"
-                params={tenant}
-                search={{ id: delivery.request_id }}
-              >
-                <code>{delivery.request_id}</code>
-              </Link>,
+              mayReadRequests ? (
+                <Link
+                  key="request"
+                  to="/w/$workspace/$environment/requests"
+                  params={tenant}
+                  search={{ id: delivery.request_id }}
+                >
+                  <code>{delivery.request_id}</code>
+                </Link>
+              ) : (
+                <code key="request">{delivery.request_id}</code>
+              ),
             ],
             ['Created', <Time key="created" at={delivery.created_at} />],
             ['Origin', originText(delivery.origin)],

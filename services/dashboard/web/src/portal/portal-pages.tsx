@@ -1,0 +1,112 @@
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef } from 'react';
+import type { PortalDocument } from '../../../src/documents/portal.ts';
+import { useMay, useTenant } from '../api/tenant.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Empty, ErrorNote } from '../ui/notes.tsx';
+import { fill, messages } from './messages.ts';
+
+/** Layout of every page of the portal. */
+export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
+  const tenant = useTenant();
+  const { pathname } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(pathname);
+  const mayReadDeliveries = useMay('deliveries:read');
+  useEffect(() => {
+    if (before.current === pathname) return;
+    before.current = pathname;
+    // Moves the focus, so that screen readers announce the new page.
+    main.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  const { logo_url: logo } = session.theme;
+  return (
+    <div className="content">
+      <a className="skip" href="#main">
+        {messages.skip}
+      </a>
+      <header className="portal-head">
+        {logo === null ? null : <img src={logo} alt="" className="portal-logo" />}
+        <nav aria-label={messages.pages}>
+          <ul className="nav">
+            <li>
+              <Link to="/w/$workspace/$environment/webhooks" params={tenant}>
+                <Icon name="webhooks" />
+                {messages.webhooks}
+              </Link>
+            </li>
+            {mayReadDeliveries ? (
+              <li>
+                <Link
+                  to="/w/$workspace/$environment/deliveries"
+                  params={tenant}
+                  activeOptions={{ includeSearch: false }}
+                >
+                  <Icon name="deliveries" />
+                  {messages.deliveries}
+                </Link>
+              </li>
+            ) : null}
+          </ul>
+        </nav>
+        <BackLink to={session.return_url} />
+      </header>
+      {session.environment === 'sandbox' ? <aside className="sandbox-note">{messages.sandbox}</aside> : null}
+      <main className="page" id="main" ref={main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+export function PortalNotFound() {
+  return (
+    <Empty
+      icon="requests"
+      isPage
+      title={messages.notFoundTitle}
+      action={
+        <Link to="/" className={buttonClass('main')}>
+          {messages.toWebhooks}
+        </Link>
+      }
+    >
+      {messages.notFound}
+    </Empty>
+  );
+}
+
+/** Page without a session: the link does not work, or the session has ended. */
+export function PortalNotice({
+  title,
+  returnUrl = null,
+  error,
+  children,
+}: {
+  readonly title: string;
+  readonly returnUrl?: string | null;
+  readonly error?: unknown;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <main className="narrow">
+      <div className="card stack">
+        <h1>{title}</h1>
+        <ErrorNote error={error} />
+        {children}
+        <BackLink to={returnUrl} />
+      </div>
+    </main>
+  );
+}
+
+/** Link out of the frame. */
+function BackLink({ to }: { readonly to: string | null }) {
+  if (to === null) return null;
+  return (
+    <a href={to} target="_top" rel="noreferrer" className={buttonClass()}>
+      {fill(messages.back, { host: new URL(to).host })}
+    </a>
+  );
+}
