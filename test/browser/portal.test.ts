@@ -66,7 +66,7 @@ describeWith('chromium', 'The portal', () => {
     const frame = page.frames().find((one) => one.url().includes('/portal/'));
     expect(frame?.url()).not.toContain('#');
     await frame?.evaluate('location.reload()');
-    await portal.getByText(resource.id).waitFor();
+    await portal.getByText(resource.id, { exact: true }).waitFor();
     await portal.getByRole('link', { name: `Back to localhost:${world.port}` }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
     expect(errors).toEqual([]);
