@@ -29,7 +29,8 @@ with openapi_client.ApiClient(configuration) as client:
 
     def wait_for(condition, what):
         deadline = time.monotonic() + 60
-        while not any(condition(event) for event in feed.list_events(after=start).data):
+        # The generator wraps values of several types.
+        while not any(condition(event.actual_instance) for event in feed.list_events(after=start).data):
             assert time.monotonic() < deadline, what
 
     wait_for(lambda event: event.data and event.data.object.id == created.id, "the feed does not contain the event")

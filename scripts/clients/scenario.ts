@@ -1,6 +1,6 @@
 // Calls the API with the client that openapi-generator creates for TypeScript (typescript-fetch), in the folder
 // "client". Arguments: URL of the API, key, URL for the webhook. Prints the created resource's ID.
-import { Configuration, type Event, EventsApi, ResourcesApi, ResponseError, WebhooksApi } from './client/index';
+import { Configuration, EventsApi, type FeedEvent, ResourcesApi, ResponseError, WebhooksApi } from './client/index';
 
 const [url = '', key = '', webhookUrl = ''] = process.argv.slice(2);
 const configuration = new Configuration({ basePath: url, accessToken: key });
@@ -34,7 +34,7 @@ async function run(): Promise<void> {
     'the list has no resource',
   );
 
-  const waitFor = async (condition: (event: Event) => boolean, what: string) => {
+  const waitFor = async (condition: (event: FeedEvent) => boolean, what: string) => {
     const deadlineMs = Date.now() + 60_000;
     while (!(await feed.listEvents({ after: start })).data.some(condition)) expect(Date.now() < deadlineMs, what);
   };

@@ -46,7 +46,7 @@ export const generators = {
     compileGo(folder);
   },
   'openapi-generator java': (document, folder) => {
-    generate('java', document, folder, '--library', 'native');
+    generate('java', document, folder);
     run('mvn', ['-q', '-B', 'compile'], { cwd: folder });
   },
   'openapi-generator csharp': (document, folder) => generate('csharp', document, folder),

@@ -198,7 +198,10 @@ describeWith(['kafka', 'redis-server'], 'Secrets', () => {
   });
 
   const eventsSoFar = async () =>
-    Number((await db.query<{ count: string }>('select count(*) from webhooks.events')).rows[0]?.count);
+    Number(
+      (await db.query<{ count: string }>("select count(*) from webhooks.events where type like 'resource.%'")).rows[0]
+        ?.count,
+    );
   const keyUsesReported = (keyId: string) =>
     waitUntil(
       async () => ((await db.query('select from auth.key_uses where key_id = $1', [keyId])).rowCount ?? 0) > 0,

@@ -89,6 +89,25 @@ describe('Slow and greedy connections', () => {
     expect(text() === '' || parseResponse(text()).status === 408).toBe(true);
   });
 
+  test('a stop closes silent connections, and waits for responses', async () => {
+    const requests: (() => void)[] = [];
+    const { client } = await open(
+      (_, response) => {
+        requests.push(() => response.end('done'));
+      },
+      { times: { ...times, headersMs: 60_000, requestMs: 60_000 } },
+    );
+    const [silent, other] = [client(), client()];
+    await once(silent.socket, 'connect');
+    other.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    const respond = await waitUntil(() => requests[0], { what: 'the request' });
+    const stopped = listeners[0]?.stop(60_000);
+    await closed(silent.socket);
+    respond();
+    await stopped;
+    expect(other.text()).toContain('done');
+  });
+
   test('a slow body gets 408 with its request ID', async () => {
     const { client } = await open(readBody);
     const { socket, text } = client();

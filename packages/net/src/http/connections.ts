@@ -23,6 +23,8 @@ export interface Connections {
   latestResponse(socket: Duplex): ServerResponse | undefined;
   /** Number of open connections. */
   count(): number;
+  /** Closes the connections on which nothing has been received. */
+  closeSilent(): void;
 }
 
 interface Connection {
@@ -51,7 +53,7 @@ export function limitConnections(
   { log, onRefused }: ConnectionReports,
 ): Connections {
   const { maxConnections, maxConnectionsPerAddress } = limits;
-  const open = new Map<Duplex, Connection>();
+  const open = new Map<Socket, Connection>();
   server.maxConnections = maxConnections;
   const logDropped = logSometimes(log);
   server.on('drop', () => {
@@ -106,7 +108,13 @@ export function limitConnections(
     sweeping = undefined;
   };
   server.once('close', endSweeps);
-  return { latestResponse: (socket) => open.get(socket)?.latest, count: () => open.size };
+  return {
+    latestResponse: (socket) => open.get(socket as Socket)?.latest,
+    count: () => open.size,
+    closeSilent() {
+      for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
+    },
+  };
 }
 
 /** Counts the connections of client networks. */

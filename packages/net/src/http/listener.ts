@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CidrList } from '@rms/base/cidr';
 import type { Logger } from '@rms/runtime/logging';
-import { limitConnections } from './connections.ts';
+import { type Connections, limitConnections } from './connections.ts';
 import { refuseMalformed } from './malformed.ts';
 
 /** Reason why a connection was refused, or why its data was not accepted as a request. */
@@ -98,15 +98,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     address: `http://${name}:${bound.port}`,
     connections: connections.count,
-    stop: (graceMs) => stop(server, graceMs),
+    stop: (graceMs) => stop(server, connections, graceMs),
   };
 }
 
-async function stop(server: Server, graceMs: number): Promise<void> {
+async function stop(server: Server, connections: Connections, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // Connections become idle one by one, as their requests complete.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
+  const closeIdle = setInterval(() => {
+    server.closeIdleConnections();
+    // Node does not count them as idle. Browsers open connections in advance.
+    connections.closeSilent();
+  }, closeIdleEveryMs);
   const force = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(closeIdle);
