@@ -45,8 +45,8 @@ try {
   check('numbers arrive without an exponent', () => expectNumbers(helm));
   const restarts = (...set) => restartedBy(helm, join(folder, 'default-values.yaml'), set);
   check('a changed log level restarts no pod', () => expectSame(restarts('logLevel=debug'), []));
-  check('a setting of a component restarts only its pods', () =>
-    expectSame(restarts('webhooks.settings.WEBHOOK_DNS_SERVERS=10.0.0.53'), ['webhooks']),
+  check('a setting of a component restarts only the pods that have it', () =>
+    expectSame(restarts('webhooks.settings.WEBHOOK_DNS_SERVERS=10.0.0.53'), ['alerts', 'webhooks']),
   );
   check('a setting that the dashboard states also restarts its pods', () =>
     expectSame(restarts('webhooks.settings.LOG_RETENTION_DAYS=60'), ['dashboard', 'webhooks']),
