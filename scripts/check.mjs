@@ -14,10 +14,9 @@ const sources = ['packages', 'services', 'cli', 'standalone', 'clients'];
 /** Checks by name. Each check returns a problem description, or undefined. */
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
-  'types of the sources': () => run('tsc', []),
+  'types of the sources and tests': () => run('tsc', []),
   'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
   'types of the TypeScript client': () => run('tsc', ['-p', 'clients/typescript']),
-  'types of the tests': () => run('tsc', ['-p', 'tsconfig.test.json']),
   'types of the scripts and benchmarks': () => run('tsc', ['-p', 'tsconfig.scripts.json']),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,

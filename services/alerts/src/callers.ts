@@ -18,9 +18,9 @@ const managed = [
 ];
 
 /**
- * Methods that each caller may use. Gateways and webhooks report usage; webhooks fetches operational events; gateways also read it, and manage rules and
- * incidents, for an API key. The dashboard does the same for users. Links in emails work without a user. `rms` may call
- * all methods.
+ * Methods that each caller may use. Gateways and webhooks report usage; webhooks also fetches operational events. For an
+ * API key, gateways read usage, and manage rules and incidents; for users, the dashboard does. Links in emails work without
+ * a user. `rms` may call all methods.
  */
 export const callers: Callers = {
   gateway: [reportUsage, ...forKeys(...counted, getEmailStatus, ...managed)],

@@ -20,7 +20,7 @@ import { type HandledRanges, positionCtes, positionValues } from './position-que
  * Another instance normally locks a tenant's feed for one statement. A feed that stays locked for longer must not
  * delay the other tenants of this statement.
  */
-const feedLockTimeout: Statement = { text: "set local lock_timeout = '1s'" };
+const feedLockTimeout = '1s';
 
 export interface FannedOut extends NewDeliveries {
   /** Tenants with events that are not stored, because they have parked records that must be stored first. */
@@ -90,12 +90,7 @@ export function fanOutStatements(arrivals: readonly Incoming[], options: FanOutO
   const undelivered = { ...columns, positions: null, afterWebhooks: events.map(() => '') };
   const leasedAtMs = performance.now();
   return {
-    statements: [
-      feedLockTimeout,
-      feedsLock(events),
-      storing,
-      creatingDeliveries(undelivered, freeCapacity, deliveries),
-    ],
+    statements: [feedsLock(events), storing, creatingDeliveries(undelivered, freeCapacity, deliveries)],
     read(results) {
       const [stored] = (results.at(-2)?.rows ?? []) as StoredRow[];
       const created = toNewDeliveries((results.at(-1)?.rows ?? []) as CreatedRow[], jobEvents, leasedAtMs);
@@ -157,7 +152,8 @@ const storeEvents = statementWith(
 /**
  * Locks the feeds of the event tenants until the commit, so that positions become visible in order and without gaps.
  * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
- * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one.
+ * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one; the
+ * others are locked without being written. The limit of the wait is set before the first lock.
  */
 function feedsLock(events: readonly ResourceEvent[]): Statement {
   const tenants = [
@@ -168,12 +164,19 @@ function feedsLock(events: readonly ResourceEvent[]): Statement {
     text: `
       insert into webhooks.feeds as f (workspace_id, environment, last_position, epoch)
       select workspace_id, environment, ${newFeedEnd('workspace_id', 'current')}, current.epoch
-        from unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal)
+        from (select set_config('lock_timeout', $3, true) as lock_timeout) as setting
+        join unnest($1::text[], $2::text[]) with ordinality as t (workspace_id, environment, ordinal)
+          on lock_timeout is not null
         join webhooks.feed_epoch as current on current.single
        order by ordinal
           on conflict (workspace_id, environment) do update
-         set last_position = ${feedEnd('f', 'excluded.epoch')}, epoch = excluded.epoch`,
-    values: [tenants.map((tenant) => tenant.split(' ')[0]), tenants.map((tenant) => tenant.split(' ')[1])],
+         set last_position = ${feedEnd('f', 'excluded.epoch')}, epoch = excluded.epoch
+       where f.epoch <> excluded.epoch`,
+    values: [
+      tenants.map((tenant) => tenant.split(' ')[0]),
+      tenants.map((tenant) => tenant.split(' ')[1]),
+      feedLockTimeout,
+    ],
   };
 }
 
