@@ -1,7 +1,7 @@
+import { timeOf } from '@rms/api/times';
 import type { Role as RoleName } from '@rms/base/roles';
 import { type Membership, Role, type User } from '@rms/proto/rms/auth/v1/user_pb';
 import { type EnumNames, enumNames } from '@rms/rpc/enum-names';
-import { time } from './documents.ts';
 
 export const roleNames: EnumNames<RoleName, Role> = enumNames(Role);
 
@@ -11,10 +11,10 @@ export function userDocument({ id, email, name, createTime, lastSignInTime, hasS
     id,
     email,
     name: name || null,
-    created_at: time(createTime),
-    last_sign_in_at: time(lastSignInTime),
+    created_at: timeOf(createTime),
+    last_sign_in_at: timeOf(lastSignInTime),
     second_factor: hasSecondFactor,
-    disabled_at: time(disableTime),
+    disabled_at: timeOf(disableTime),
   };
 }
 

@@ -15,19 +15,19 @@ describe('rms alerts', () => {
     expect(data[0]).toEqual({
       environment: 'live',
       kind: 'api_error_rate',
-      name: 'API errors',
-      description: 'Share of requests with a 4xx or 5xx response, except 429.',
+      type: 'alert_rule',
       enabled: true,
       threshold: 0.1,
-      window_seconds: 300,
+      window: 300,
       minimum: 50,
       recipients: [],
       to_owners: true,
+      channels: [],
       unsubscribed: [],
       unconfirmed: [],
       updated_at: null,
     });
-    expect(data[13]).toMatchObject({ environment: 'sandbox', kind: 'key_expiry', threshold: 7, window_seconds: null });
+    expect(data[13]).toMatchObject({ environment: 'sandbox', kind: 'key_expiry', threshold: 7, window: null });
     const { stdout } = await services.rms('alerts', 'rules');
     expect(stdout).toMatch(/^live +quota +Monthly quota +yes +0\.8 +owners$/m);
   });
@@ -39,9 +39,9 @@ describe('rms alerts', () => {
   });
 
   test('list is empty for a workspace without incidents', async () => {
-    expect(await services.json('alerts', 'list', '--state', 'open', '--kind', 'quota')).toEqual({ data: [] });
+    expect(await services.json('alerts', 'list', '--status', 'open', '--kind', 'quota')).toEqual({ data: [] });
     expect((await services.rms('alerts', 'list')).stdout).toMatch(/^OPENED +CLOSED +ENVIRONMENT/);
-    expect(await services.rms('alerts', 'list', '--state', 'wrong')).toMatchObject({ code: 2, stdout: '' });
+    expect(await services.rms('alerts', 'list', '--status', 'wrong')).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('test reports that a rule of a workspace without owners has no recipients', async () => {

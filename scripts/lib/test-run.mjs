@@ -8,8 +8,8 @@ import { endLeftovers } from './leftover.mjs';
 import { compileCache, root } from './prepare.mjs';
 import { provideServers } from './test-servers.mjs';
 
-/** Fast tests partly wait, so six workers keep two processors busy. Tests of suites run several processes each. */
-const workers = { fast: 6, suite: 2 };
+/** Fast tests partly wait, so five workers keep two processors busy. Tests of suites run several processes each. */
+const workers = { fast: 5, suite: 2 };
 
 /** Free space that the file system in memory needs, so that a run does not fill it. */
 const memoryBytes = 4 * 1024 ** 3;

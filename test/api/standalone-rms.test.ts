@@ -132,7 +132,20 @@ describe('rms with an API key, on a machine that knows only the address of the A
     await waitUntil(() => receiver.requests.length === again, { what: 'the delivery again' });
     expect(await one('deliveries', 'show', delivery?.id ?? '')).toMatchObject({ id: delivery?.id });
     expect(await one('webhooks', 'update', webhook.id, '--status', 'disabled')).toMatchObject({ status: 'disabled' });
-    expect((await run(['webhooks', 'delete', webhook.id])).code).toBe(0);
+
+    expect(await one('webhooks', 'update', webhook.id, '--status', 'active')).toMatchObject({ status: 'active' });
+    receiver.respondWith(500);
+    const tested = await run(['webhooks', 'test', webhook.id, '--json']);
+    expect([tested.code, tested.stderr]).toEqual([1, 'rms: The endpoint did not accept the event: status: 500.\n']);
+    expect(JSON.parse(tested.stdout)).toMatchObject({ data: { response: { status: 500 } } });
+    expect((await run(['deliveries', 'list', '--webhook-id', webhook.id])).stdout).toMatch(/ATTEMPT STATUS\n.* 500\n/);
+
+    expect(await run(['webhooks', 'delete', webhook.id])).toMatchObject({
+      code: 0,
+      stderr:
+        `rms: This deletes ${webhook.id} (${receiver.url}). Failing now: no pending deliveries (webhook_deleted). ` +
+        'They cannot be redelivered.\n',
+    });
   });
 
   test('trigger causes an event of every type; events, requests, trace, audit, keys and workspace show them', async () => {
@@ -297,6 +310,10 @@ describe('rms with an API key, on a machine that knows only the address of the A
       );
       expect(channel.secret).toMatch(/^whsec_/);
       expect((await run(['alerts', 'channels'])).stdout).toMatch(new RegExp(`${channel.id} +webhook +Bot`));
+      expect(await run(['alerts', 'channels', 'test', channel.id])).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^rms: The channel did not accept the message: .*500/),
+      });
       expect((await run(['alerts', 'channels', 'delete', channel.id])).code).toBe(0);
 
       const webhook = await one<{ id: string }>('webhooks', 'create', '--url', receiver.url, '--events', '*');

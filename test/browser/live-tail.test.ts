@@ -66,7 +66,7 @@ describeWith('chromium', 'The live tail in a browser', () => {
       .waitFor();
   });
 
-  test('the page of a delivery polls until the delivery has ended, and again after a redelivery', async () => {
+  test('the page of a delivery polls until the delivery has ended or is canceled, and again after a redelivery', async () => {
     const page = await world.open(owner);
     await page.clock.install();
     let polls = 0;
@@ -99,6 +99,11 @@ describeWith('chromium', 'The live tail in a browser', () => {
     await page.getByRole('button', { name: 'Redeliver' }).click();
     await badge('Retrying').waitFor();
     await pollsAgain();
+
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await badge('Canceled').waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+    expect(await pollsInMinute()).toBe(0);
   });
 
   test('ends with the session and redirects to the sign-in page', async () => {

@@ -16,10 +16,10 @@ export interface Tally {
   /** Deliveries in the log, by status. */
   readonly logged: Readonly<Record<string, number>>;
   /**
-   * Feed of the workspace: number of events, of distinct positions, and the last position. All equal if there are no
-   * gaps.
+   * Feed of the workspace: number of events about resources; of positions up to the last one without an event; and of
+   * events with the position of another one.
    */
-  readonly feed: { readonly events: number; readonly positions: number; readonly last: number };
+  readonly feed: { readonly resources: number; readonly gaps: number; readonly repeated: number };
 }
 
 /** A workspace with one webhook for created resources, at a receiver that counts arrivals. */
@@ -77,7 +77,9 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
         'select status, count(*)::int from webhooks.delivery_log where workspace_id = $1 group by status',
       );
       const [feed] = await numbers(
-        `select count(*)::int as events, count(distinct position)::int as positions, coalesce(max(position), 0)::int as last
+        `select count(*) filter (where type like 'resource.%')::int as resources,
+                coalesce(max(position), 0)::int - count(*)::int as gaps,
+                count(*)::int - count(distinct position)::int as repeated
            from webhooks.events where workspace_id = $1`,
       );
       return {
@@ -95,5 +97,5 @@ export async function watchWorkspace(network: Network, receiver: Receiver, db: p
  * Returns the expected tally after any kill: nothing lost, everything delivered, a feed without gaps or duplicates.
  */
 export function whole(count: number) {
-  return { lost: [], logged: { delivered: count }, feed: { events: count, positions: count, last: count } };
+  return { lost: [], logged: { delivered: count }, feed: { resources: count, gaps: 0, repeated: 0 } };
 }

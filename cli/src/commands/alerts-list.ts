@@ -1,6 +1,9 @@
-import { AlertKind, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { alertKindMessages } from '@rms/api/alert-rule/document';
+import { incidentDocument } from '@rms/api/incident/document';
+import { type AlertKind, alertKinds, alertRules } from '@rms/base/alert-rules';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
+import { IncidentState, AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Command, Option } from 'commander';
-import { alertKinds, incidentDocument, incidentStates } from '../alerts.ts';
 import { allWorkspacesOption, positiveNumber, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { takePages } from '../pages.ts';
@@ -8,8 +11,8 @@ import { note, print, table } from '../print.ts';
 import { newestIn, type WorkspaceOptions, withWorkspaces } from '../workspace.ts';
 
 interface Options extends WorkspaceOptions {
-  state?: (typeof incidentStates.names)[number];
-  kind?: (typeof alertKinds.names)[number];
+  status?: 'open' | 'closed';
+  kind?: AlertKind;
   limit: number;
   json?: boolean;
 }
@@ -19,22 +22,29 @@ const maxPageSize = 100;
 export function alertsListCommand(): Command {
   return new Command('list')
     .description('list incidents of both environments, newest first')
-    .addOption(new Option('--state <state>', 'only incidents in this state').choices(incidentStates.names))
-    .addOption(new Option('--kind <kind>', 'only incidents of this rule').choices(alertKinds.names))
+    .addOption(new Option('--status <status>', 'only incidents with this status').choices(['open', 'closed']))
+    .addOption(new Option('--kind <kind>', 'only incidents of this rule').choices(alertKinds))
     .option('--limit <n>', 'maximum number of incidents', positiveNumber, maxPageSize)
     .addOption(workspaceOption())
     .addOption(allWorkspacesOption())
     .action((options: Options) =>
       withServices(['workspaces', 'alerts'], async (services) => {
         const alerts = alertsOf(services);
-        const state = options.state ? incidentStates.toValue(options.state) : IncidentState.UNSPECIFIED;
-        const kind = options.kind ? alertKinds.toValue(options.kind) : AlertKind.UNSPECIFIED;
+        const filter = {
+          state: options.status === 'open' ? IncidentState.OPEN : IncidentState.UNSPECIFIED,
+          closed: options.status === 'closed',
+          kind: options.kind ? alertKindMessages.toValue(options.kind) : KindMessage.UNSPECIFIED,
+        };
         const { found: data, more } = await newestIn(services, options, options.limit, (workspaceId) =>
           takePages(
             options.limit,
             async (page) => {
-              const { incidents, nextPageToken } = await alerts.listIncidents({ workspaceId, state, kind, ...page });
-              return { items: incidents.map(incidentDocument), nextPageToken };
+              const { incidents, nextPageToken } = await alerts.listIncidents({ workspaceId, ...filter, ...page });
+              const items = incidents.map((incident) => ({
+                environment: fromEnvironmentMessage(incident.environment),
+                ...incidentDocument(incident),
+              }));
+              return { items, nextPageToken };
             },
             maxPageSize,
           ),
@@ -43,16 +53,16 @@ export function alertsListCommand(): Command {
           table(
             ...withWorkspaces(
               options,
-              ['OPENED', 'CLOSED', 'ENVIRONMENT', 'RULE', 'STATE', 'SUBJECT', 'OBJECT', 'SUMMARY'],
+              ['OPENED', 'CLOSED', 'ENVIRONMENT', 'RULE', 'STATUS', 'SUBJECT', 'NAME', 'SUMMARY'],
               data,
               data.map((one) => [
-                one.opened_at ?? '',
+                one.opened_at,
                 one.closed_at ?? '',
                 one.environment,
-                one.name,
-                one.state,
-                one.subject_id,
-                one.object ?? '',
+                alertRules[one.kind].name,
+                one.status,
+                one.subject.id ?? '',
+                one.subject.name ?? '',
                 one.summary,
               ]),
             ),

@@ -1,6 +1,8 @@
+import { alertRuleDocument } from '@rms/api/alert-rule/document';
+import { alertRules } from '@rms/base/alert-rules';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { Command } from 'commander';
-import { ruleDocument } from '../alerts.ts';
 import { allWorkspacesOption, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
@@ -18,7 +20,9 @@ export function alertsRulesCommand(): Command {
           const responses = [Environment.LIVE, Environment.SANDBOX].map((environment) =>
             alerts.listRules({ workspaceId, environment }),
           );
-          return (await Promise.all(responses)).flatMap(({ rules }) => rules).map(ruleDocument);
+          return (await Promise.all(responses))
+            .flatMap(({ rules }) => rules)
+            .map((rule) => ({ environment: fromEnvironmentMessage(rule.environment), ...alertRuleDocument(rule) }));
         });
         print(options, { data }, () =>
           table(
@@ -29,11 +33,11 @@ export function alertsRulesCommand(): Command {
               data.map((rule) => [
                 rule.environment,
                 rule.kind,
-                rule.name,
+                alertRules[rule.kind].name,
                 rule.enabled ? 'yes' : 'no',
-                String(rule.threshold),
-                rule.window_seconds === null ? '' : `${rule.window_seconds} s`,
-                rule.minimum === 0 ? '' : String(rule.minimum),
+                rule.threshold === null ? '' : String(rule.threshold),
+                rule.window === null ? '' : `${rule.window} s`,
+                rule.minimum === null ? '' : String(rule.minimum),
                 [...(rule.to_owners ? ['owners'] : []), ...rule.recipients].join(', '),
               ]),
             ),

@@ -1,13 +1,14 @@
+import { alertKindMessages, testEmailDocument } from '@rms/api/alert-rule/document';
+import { type AlertKind, alertKinds } from '@rms/base/alert-rules';
 import { type Environment, toEnvironmentMessage } from '@rms/base/tenant';
 import { Command, Option } from 'commander';
-import { alertKinds, testEmailDocument } from '../alerts.ts';
 import { environmentOption, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
 import { print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
 
 interface Options {
-  kind: (typeof alertKinds.names)[number];
+  kind: AlertKind;
   environment: Environment;
   workspace?: string;
   json?: boolean;
@@ -16,7 +17,7 @@ interface Options {
 export function alertsTestCommand(): Command {
   return new Command('test')
     .description('send a test email to the recipients of a rule, and show the reply of the SMTP server')
-    .addOption(new Option('--kind <kind>', 'kind of the rule').choices(alertKinds.names).makeOptionMandatory())
+    .addOption(new Option('--kind <kind>', 'kind of the rule').choices(alertKinds).makeOptionMandatory())
     .addOption(environmentOption('environment of the rule').default('live'))
     .addOption(workspaceOption())
     .action((options: Options) =>
@@ -24,7 +25,7 @@ export function alertsTestCommand(): Command {
         const { addresses, emails: sent } = await alertsOf(services).testRule({
           workspaceId: await workspaceOf(services, options),
           environment: toEnvironmentMessage(options.environment),
-          kind: alertKinds.toValue(options.kind),
+          kind: alertKindMessages.toValue(options.kind),
         });
         const emails = sent.map(testEmailDocument);
         print(options, { addresses, emails }, () => {

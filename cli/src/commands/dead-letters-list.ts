@@ -1,9 +1,9 @@
+import { timeOf } from '@rms/api/times';
 import { environmentOf } from '@rms/base/tenant';
 import type { DeadLetter } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { Command, Option } from 'commander';
 import { positiveNumber } from '../arguments.ts';
 import { withServices } from '../connect.ts';
-import { time } from '../documents.ts';
 import { takePages } from '../pages.ts';
 import { note, print, table } from '../print.ts';
 import { workspaceOf } from '../workspace.ts';
@@ -61,7 +61,7 @@ function deadLetterDocument({ id, parked, storeTime, workspaceId, environment, v
     state: parked ? 'parked' : 'kept',
     reason,
     error,
-    time: time(storeTime),
+    time: timeOf(storeTime),
     workspace_id: workspaceId || null,
     environment: environmentOf(environment) ?? null,
     topic,

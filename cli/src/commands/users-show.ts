@@ -1,6 +1,6 @@
+import { timeOf } from '@rms/api/times';
 import { Command } from 'commander';
 import { withServices } from '../connect.ts';
-import { time } from '../documents.ts';
 import { fields, print, table } from '../print.ts';
 import { addUser, userRef } from '../user.ts';
 import { membershipDocument, userDocument } from '../users.ts';
@@ -17,7 +17,7 @@ export function usersShowCommand(): Command {
           ...userDocument(user),
           workspaces: memberships.map(membershipDocument),
           identities: identities.map(({ issuer, subject, linkTime, email, clientAddress }) => ({
-            ...{ issuer, subject, linked_at: time(linkTime), email: email || null, address: clientAddress || null },
+            ...{ issuer, subject, linked_at: timeOf(linkTime), email: email || null, address: clientAddress || null },
           })),
         };
         print(options, document, () =>

@@ -24,11 +24,11 @@ export type Noun =
 /** The lists' columns: fields of the documents, with a dot for fields of objects in them. */
 const columns: Readonly<Record<Noun, readonly string[]>> = {
   resources: ['id', 'name', 'status', 'created_at', 'updated_at'],
-  webhooks: ['id', 'url', 'events', 'status', 'disabled_reason', 'created_at'],
+  webhooks: ['id', 'url', 'events', 'status', 'health.state', 'disabled_reason', 'created_at'],
   events: ['sequence', 'id', 'type', 'created_at', 'data.object.id'],
-  deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status_code'],
+  deliveries: ['id', 'event_type', 'webhook_id', 'status', 'created_at', 'attempt_count', 'last_attempt.status'],
   portal: ['url', 'expires_at'],
-  replays: ['id', 'webhook_id', 'status', 'created_at'],
+  replays: ['id', 'webhook_id', 'status', 'matching', 'sent', 'created_at'],
   requests: [
     'started_at',
     'request_id',
@@ -50,7 +50,7 @@ const columns: Readonly<Record<Noun, readonly string[]>> = {
   'alert-rules': ['kind', 'enabled', 'threshold', 'window', 'minimum', 'to_owners', 'recipients'],
   incidents: ['id', 'kind', 'subject.id', 'subject.name', 'status', 'severity', 'opened_at', 'closed_at', 'summary'],
   'alert-channels': ['id', 'type', 'name', 'addresses', 'url', 'hint', 'created_at'],
-  keys: ['id', 'name', 'scope', 'hint', 'created_at', 'last_used_at', 'expires_at', 'status'],
+  keys: ['id', 'name', 'scope', 'hint', 'created_at', 'created_by_name', 'last_used_at', 'expires_at', 'status'],
   members: ['id', 'email', 'name', 'role', 'has_second_factor', 'disabled', 'last_sign_in_at'],
   invitations: ['id', 'email', 'role', 'invited_by', 'created_at', 'expires_at'],
   workspace: [],

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Endpoint, parameterOf, type Webhook } from '@rms/api';
+import {
+  type AlertChannelTest,
+  type AlertRuleTest,
+  type Endpoint,
+  parameterOf,
+  type TestAttempt,
+  type Webhook,
+} from '@rms/api';
 import { endpoints } from '@rms/api/endpoints';
 import { type InputField, inputFields } from '@rms/api/input-fields';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { collect, futureTime, pointInTime, positiveNumber } from '../arguments.ts';
+import { responseText } from '../attempts.ts';
 import { confirmConsequence } from '../confirm.ts';
 import { untilInterrupted } from '../interrupted.ts';
 import { note, print, printLine } from '../print.ts';
@@ -115,10 +123,10 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
   if (body.length > 0) {
     command.option('--data <json>', 'fields of the body as JSON, "@file" or "-" for stdin; options replace its fields');
   }
-  if (endpoint.conditional && endpoint.method !== 'get') {
+  if (endpoint.conditional && endpoint.method !== 'get' && endpoint.method !== 'post') {
     command.option('--if-match <etag>', 'change the object only if it has this ETag');
   }
-  if (endpoint.operationId === 'updateWebhook') command.option('--yes', 'do not ask before a webhook is disabled');
+  if (endpoint.operationId in confirmedTexts) command.option('--yes', 'do not ask for confirmation');
   if (endpoint.idempotent) command.option('--idempotency-key <key>', 'default: a random key');
   addTargetOptions(command);
   command.action(async (...given: unknown[]) => {
@@ -129,7 +137,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
     if (options.follow) return follow(target, noun, path, options);
     if (isList) return showList(target, noun, path, options);
     const content = body.length > 0 ? bodyOf(body, options, command) : undefined;
-    if (disables(endpoint, content)) await confirmDisabling(target, path, options);
+    await confirmEnding(endpoint, content, target, path, options);
     const document = await callApi<{ data: object } | undefined>(target, {
       method: endpoint.method,
       path,
@@ -140,6 +148,8 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
       ...(content ? { body: content } : {}),
     });
     print(options, document ?? { data: { id } }, () => (document ? dataText(noun, document.data) : `${id}: done`));
+    const failure = document && failureOf(endpoint, document.data);
+    if (failure) throw new Error(failure);
   });
 }
 
@@ -148,20 +158,48 @@ function dataText(noun: Noun, data: object): string {
   return Array.isArray(data) ? rowsText(noun, data) : oneText(noun, data);
 }
 
-/** Whether a request disables a webhook, which ends its queue. */
-function disables({ operationId }: Endpoint, body: object | undefined): boolean {
-  return operationId === 'updateWebhook' && body !== undefined && 'status' in body && body.status === 'disabled';
-}
+/** The requests that end the queue of a webhook: what they do, the reason of its deliveries, and more to know. */
+const confirmedTexts: Readonly<Record<string, readonly [does: string, reason: string, more: string]>> = {
+  updateWebhook: ['disables', 'webhook_disabled', '`rms webhooks pause` keeps the queue instead.'],
+  deleteWebhook: ['deletes', 'webhook_deleted', 'They cannot be redelivered.'],
+};
 
-/** Says how many deliveries of the webhook at `path` fail, and asks on a terminal. */
-async function confirmDisabling(target: Profile, path: string, options: Options): Promise<void> {
+/** Says how many deliveries a request fails if it disables or deletes the webhook at `path`, and asks on a terminal. */
+async function confirmEnding(
+  { operationId }: Endpoint,
+  body: object | undefined,
+  target: Profile,
+  path: string,
+  options: Options,
+): Promise<void> {
+  const texts = confirmedTexts[operationId];
+  if (!texts || (body !== undefined && !('status' in body && body.status === 'disabled'))) return;
   const { data } = await callApi<{ data: Webhook }>(target, { method: 'get', path });
-  if (data.status === 'disabled') return;
+  if (body !== undefined && data.status === 'disabled') return;
+  const [does, reason, more] = texts;
   await confirmConsequence(
-    `This disables ${data.id} (${data.url}). Failing now: ${pendingText(data)} (webhook_disabled). \`rms webhooks pause\` ` +
-      'keeps the queue instead.',
+    `This ${does} ${data.id} (${data.url}). Failing now: ${pendingText(data)} (${reason}). ${more}`,
     options,
   );
+}
+
+/** Returns why a test was not successful, although the API has tested; undefined for all other operations. */
+function failureOf({ operationId }: Endpoint, data: object): string | undefined {
+  if (operationId === 'testWebhook') {
+    const { response, error } = data as TestAttempt;
+    const status = response?.status ?? null;
+    if (error === null && status === 200) return undefined;
+    return `The endpoint did not accept the event: ${responseText({ status, error })}.`;
+  }
+  if (operationId === 'testAlertChannel') {
+    const { delivered, error } = data as AlertChannelTest;
+    return delivered ? undefined : `The channel did not accept the message: ${error ?? 'no email was accepted'}.`;
+  }
+  if (operationId === 'testAlertRule') {
+    const unsent = (data as AlertRuleTest).emails.filter(({ state }) => state !== 'sent');
+    return unsent.length === 0 ? undefined : `Not sent: ${unsent.map(({ address }) => address).join(', ')}.`;
+  }
+  return undefined;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { createAgreedClock, type Pool } from '@rms/postgres/db';
+import { deleteExpiredKeys } from '@rms/postgres/idempotency';
 import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
 import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
 import { contents } from './deletion/contents.ts';
-import { deleteExpired } from './idempotency/idempotency-queries.ts';
 
 const everyMs = 60_000;
 
@@ -27,7 +27,7 @@ export function createHousekeeping({
     tasks: {
       // Before the tasks that delete by time.
       clock: createAgreedClock({ db: pool, schema: 'resources', metrics, log }),
-      idempotency_keys: (signal) => deleteExpired(pool, signal),
+      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'resources', signal),
       deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });

@@ -24,9 +24,9 @@ const endpointPages = 10;
 
 export interface HousekeepingParts {
   readonly pool: Pool;
-  /** The queue of counts of deliveries that ended without an attempt. */
   /** The deliveries that wait in lanes. */
   readonly lanes: Pick<Queue, 'mayHaveRows'>;
+  /** The queue of counts of deliveries that ended without an attempt. */
   readonly endCounts: Pick<Queue, 'mayHaveRows'>;
   readonly log: Logger;
   readonly metrics: Metrics;

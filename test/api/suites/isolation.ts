@@ -231,7 +231,7 @@ export function isolationSuite(target: () => Target): void {
     test('no list accepts a cursor of another environment, workspace or list', async () => {
       expectStatus(await owner.post<One<Resource>>('/v1/resources', { name: 'Second' }), 201);
       await subscribe(owner, receiver);
-      for (const path of ['/v1/resources', '/v1/webhooks', '/v1/api_keys', '/v1/audit_log']) {
+      for (const path of ['/v1/resources', '/v1/webhooks', '/v1/api_keys', '/v1/audit_log', '/v1/alert_rules']) {
         const { links } = (await owner.get<Page<unknown>>(`${path}?per_page=1`)).body;
         const cursor = new URL(links.next ?? '').searchParams.get('cursor') ?? '';
         const other = path === '/v1/webhooks' ? '/v1/resources' : '/v1/webhooks';

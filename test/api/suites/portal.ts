@@ -96,7 +96,7 @@ export function portalSuite(target: () => Target): void {
 
     test('a session can do nothing else', async () => {
       const { call, session } = await opened();
-      const refused = ['/resources', '/api_keys', '/members', '/audit_entries', '/limits', '/workspace', '/requests'];
+      const refused = ['/resources', '/api_keys', '/members', '/audit_log', '/limits', '/workspace', '/requests'];
       for (const rest of [...refused, '/alert_rules', '/metrics/deliveries?from=2026-01-01T00:00:00Z']) {
         const { status } = await call('GET', at(rest));
         expect([rest, [403, 404].includes(status)]).toEqual([rest, true]);

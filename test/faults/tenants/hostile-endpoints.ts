@@ -14,6 +14,7 @@ const behaviors: Readonly<Record<string, Behavior>> = {
   '/huge-body': { kind: 'huge body', bytes: 50_000_000 },
   '/huge-head': { kind: 'huge head', bytes: 1_000_000 },
   '/blank-header': { kind: 'blank header', status: 500 },
+  '/private-keys': { kind: 'respond', status: 500, body: '-----BEGIN PRIVATE KEY-----'.repeat(9_000) },
   '/endless-hints': { kind: 'endless hints' },
   '/reset': { kind: 'reset' },
   '/early': { kind: 'respond early' },

@@ -184,7 +184,6 @@ const shownUrl = z.string().meta({ format: 'uri', examples: ['https://example.co
 
 const webhookId = z.string().meta({ pattern: '^wh_[0-9a-z]+$', examples: ['wh_01jc3v9m0w7y8x2k4n6p8q0r2s'] });
 
-/** Absent in a stored response to another API key. */
 /** The signing secret of a new webhook or alert channel. */
 export const newSecret = z
   .string()

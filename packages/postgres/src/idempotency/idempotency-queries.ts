@@ -84,6 +84,10 @@ export async function readResponse(
 }
 
 /** Deletes expired keys. Returns the number of deleted keys. */
-export function deleteExpiredKeys(db: Queryable, schema: IdempotencySchema, signal?: AbortSignal): Promise<number> {
+export function deleteExpiredKeys(
+  db: Queryable,
+  schema: IdempotencySchema | 'resources',
+  signal?: AbortSignal,
+): Promise<number> {
   return deleteInBatches(db, `${schema}.idempotency_keys`, { where: `expires_at <= ${schema}.agreed_now()` }, signal);
 }

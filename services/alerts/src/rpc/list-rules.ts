@@ -1,4 +1,5 @@
 import { toTenant } from '@rms/base/tenant';
+import { cutPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Recipients } from '../recipient/recipients.ts';
@@ -8,26 +9,27 @@ import { toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, maxPageSize } from './handler.ts';
 
-/** Returns a page of the rules, in the order of the kinds. The page token is the kind with which the page begins. */
+/** Returns a page of the rules, in the order of the kinds. Without a page size, returns all of them. */
 export function listRules(
-  { pool }: Pick<HandlerParts, 'pool'>,
+  { pool, pageTokenKeys }: HandlerParts,
   recipients: Pick<Recipients, 'unconfirmedOf'>,
 ): Handlers<typeof AlertsService>['listRules'] {
   return async ({ pageSize, pageToken, ...request }) => {
     if (pageSize < 0 || pageSize > maxPageSize) refuse('per_page', `must be 1 to ${maxPageSize}`);
-    const start = pageToken === '' ? 0 : (alertKinds as readonly string[]).indexOf(pageToken);
-    if (start < 0) refuse('cursor', 'is not a cursor of this list');
-    const size = pageSize || alertKinds.length;
     const tenant = toTenant(request);
+    const binding = JSON.stringify(['alert rules', tenant.workspaceId, tenant.environment]);
+    const start = readPageToken(pageTokenKeys, binding, pageToken);
+    const size = pageSize || alertKinds.length;
+    const at = (alertKinds as readonly string[]).indexOf(start?.keys[0] ?? '');
+    const [from, to] = start?.direction === 'before' ? [Math.max(0, at - size - 1), at] : [at + 1, at + size + 2];
     const unsubscribed = await readUnsubscribed(pool, tenant);
-    const rules = withDefaults(tenant, await readRules(pool, tenant)).slice(start, start + size);
-    const addresses = rules.flatMap((rule) => rule.recipients);
+    const cut = cutPage(withDefaults(tenant, await readRules(pool, tenant)).slice(from, to), size, start);
+    const addresses = cut.items.flatMap((rule) => rule.recipients);
     const unconfirmed = await recipients.unconfirmedOf(tenant.workspaceId, addresses);
     return {
-      rules: rules.map((rule) => toRuleMessage(rule, unsubscribed, unconfirmed)),
-      nextPageToken: alertKinds[start + size] ?? '',
-      previousPageToken: start === 0 ? '' : (alertKinds[Math.max(0, start - size)] ?? ''),
-      page: Math.ceil(start / size) + 1,
+      rules: cut.items.map((rule) => toRuleMessage(rule, unsubscribed, unconfirmed)),
+      ...tokensOf(pageTokenKeys, binding, cut, start, ({ kind }) => [kind]),
+      page: cut.page,
       totalSize: BigInt(alertKinds.length),
     };
   };

@@ -1,6 +1,6 @@
 import { type Delivery, deliveryStatuses, type Event, eventDocument } from '@rms/api';
+import { timeOf } from '@rms/api/times';
 import type { EventOfResource } from '@rms/proto/rms/webhooks/v1/events_service_pb';
-import { timeOf } from './text.ts';
 
 /** An event of the API, with its cause and its deliveries. */
 export interface ResourceEventDocument extends Omit<Event, 'created_at'> {

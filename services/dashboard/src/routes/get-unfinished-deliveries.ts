@@ -1,4 +1,4 @@
-import { timeOf } from '../documents/text.ts';
+import { timeOf } from '@rms/api/times';
 import { tenantEndpoint } from './endpoint.ts';
 
 /** Deliveries that have not ended. */

@@ -1,8 +1,8 @@
+import { timeOf } from '@rms/api/times';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { PortalSession } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
 import { permissionsOfPortal } from '../checks/portal-sessions.ts';
 import type { OpenedPortalDocument, PortalDocument } from '../documents/portal.ts';
-import { timeOf } from '../documents/text.ts';
 import { Refusal } from '../http/refusal.ts';
 import { openEndpoint } from './endpoint.ts';
 import { linkEndpoint } from './link-endpoint.ts';

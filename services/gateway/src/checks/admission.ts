@@ -20,7 +20,7 @@ export interface AdmissionParts {
   readonly limiter: Limiter;
   readonly failures: FailedAuthentications;
   readonly keyUses: KeyUses;
-  readonly usage: Pick<RequestUsage, 'follow'>;
+  readonly usage: RequestUsage;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }

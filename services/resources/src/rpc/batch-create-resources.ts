@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
+import { idempotencyKeyProblem } from '@rms/base/value-rules';
 import { inTransaction, type Pool, type Queryable, type Statement } from '@rms/postgres/db';
 import { ResourceSchema } from '@rms/proto/rms/resources/v1/resource_pb';
 import type {
@@ -10,7 +12,6 @@ import type {
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { readResponses } from '../idempotency/idempotency-queries.ts';
 import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '../outbox/append-events.ts';
 import { causeOf } from '../resource/cause.ts';
 import { randomShard } from '../resource/count-queries.ts';
@@ -83,8 +84,8 @@ function toCreation(request: CreateResourceRequest, parts: WriteParts): Creation
 }
 
 function checkIdempotencyKey(key: string) {
-  if (key === '' || /^[\x20-\x7e]{1,255}$/.test(key)) return [];
-  return [{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }];
+  const message = key === '' ? undefined : idempotencyKeyProblem(key);
+  return message ? [{ field: 'Idempotency-Key', message }] : [];
 }
 
 async function createBatch(parts: WriteParts, creations: readonly Creation[]): Promise<Result[]> {
@@ -162,6 +163,31 @@ async function replay(
     }
   }
   return remaining;
+}
+
+/** The record of an Idempotency-Key. */
+interface StoredResponse extends Tenant {
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  /** An encoded rms.resources.v1.Resource. */
+  readonly response: Buffer;
+}
+
+/** Reads the records stored under `keys`, in any order. */
+async function readResponses(db: Queryable, keys: readonly (Tenant & { key: string })[]): Promise<StoredResponse[]> {
+  const { rows } = await db.query<StoredResponse>({
+    name: 'idempotency-read',
+    text: `
+      select k.workspace_id as "workspaceId", k.environment, k.key, k.fingerprint, k.answer as response
+        from unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, key)
+        join resources.idempotency_keys as k using (workspace_id, environment, key)`,
+    values: [
+      keys.map(({ workspaceId }) => workspaceId),
+      keys.map(({ environment }) => environment),
+      keys.map(({ key }) => key),
+    ],
+  });
+  return rows;
 }
 
 function scopedKey({

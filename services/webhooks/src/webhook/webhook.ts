@@ -1,5 +1,6 @@
 import type { FieldViolation } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
+import { textProblem } from '@rms/base/value-rules';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
 import type { FilterGroup } from '@rms/base/webhook-filter';
 import type { RateLimit } from './rate-limit.ts';
@@ -81,10 +82,8 @@ const descriptionLimit = 500;
 /** Validates a description: at most 500 Unicode code points that PostgreSQL can store. */
 export function checkDescription(text: string): FieldViolation[] {
   const field = 'description';
-  const length = [...text].length;
-  if (length > descriptionLimit)
-    return [{ field, message: `must have 0 to ${descriptionLimit} characters, has ${length}` }];
-  return text.includes('\0') ? [{ field, message: 'must not contain NUL' }] : [];
+  const problem = textProblem(text, 0, descriptionLimit);
+  return problem ? [{ field, message: problem }] : [];
 }
 
 /** Validates event types: at least one known type, without duplicates; or only "*". */

@@ -90,6 +90,12 @@ export const promptCases = (here: string, elsewhere: string): readonly HostileCa
     status: 200,
     error: /^connection: UND_ERR_HEADERS_OVERFLOW \(/,
   },
+  {
+    name: 'a body full of private keys',
+    behavior: { kind: 'respond', status: 500, body: '-----BEGIN PRIVATE KEY-----'.repeat(9_000) },
+    status: 500,
+    error: 'status: 500',
+  },
   { name: 'a header of blanks', behavior: { kind: 'blank header', status: 500 }, status: 500, error: 'status: 500' },
   { name: 'no HTTP', behavior: raw('SSH-2.0-nonsense\r\n'), status: 0, error: /^connection: / },
   { name: 'HTTP/0.9', behavior: raw('<html>'), status: 0, error: /^connection: / },

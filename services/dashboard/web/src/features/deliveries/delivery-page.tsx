@@ -24,6 +24,7 @@ export function DeliveryPage() {
   const webhook = useWebhook(delivery?.webhook_id);
   const { data: limits } = useLimits();
   const redeliver = useTenantChange(() => toast('Redelivery started.'));
+  const cancel = useTenantChange(() => toast('Delivery canceled.'));
   const breadcrumbs = [
     <Link key="deliveries" to="/w/$workspace/$environment/deliveries" params={tenant}>
       Delivery logs
@@ -51,6 +52,14 @@ export function DeliveryPage() {
         actions={
           <>
             {url && last ? <CopyButton small={false} label="Copy as curl" text={curlText(url, last, body)} /> : null}
+            {maySend && delivery.ended_at === null ? (
+              <Button
+                busy={cancel.isPending}
+                onClick={() => cancel.mutate({ method: 'POST', path: `/deliveries/${id}/cancel` })}
+              >
+                Cancel
+              </Button>
+            ) : null}
             {maySend && !isTest ? (
               <Button
                 variant="main"
@@ -63,7 +72,7 @@ export function DeliveryPage() {
           </>
         }
       />
-      <ErrorNote error={redeliver.error} />
+      <ErrorNote error={redeliver.error ?? cancel.error} />
       {isTest ? (
         <Note>
           A test event about a resource that does not exist. It does not count in success rates, and no alert is sent.
@@ -98,7 +107,7 @@ export function DeliveryPage() {
             ],
             [
               'Resource',
-              isTest || !mayReadResources ? (
+              isTest || !mayReadResources || !delivery.resource_id.startsWith('res_') ? (
                 <code key="resource">{delivery.resource_id}</code>
               ) : (
                 <Link
