@@ -143,7 +143,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
     expect(await run(['webhooks', 'delete', webhook.id])).toMatchObject({
       code: 0,
       stderr:
-        `rms: This deletes ${webhook.id} (${receiver.url}). Failing now: no pending deliveries (webhook_deleted). ` +
+        `rms: This deletes ${webhook.id} (${receiver.url}/). Failing now: no pending deliveries (webhook_deleted). ` +
         'They cannot be redelivered.\n',
     });
   });
