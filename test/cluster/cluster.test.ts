@@ -12,6 +12,7 @@ import { networkPoliciesSuite } from './suites/network-policies.ts';
 import { removalSuite } from './suites/removal.ts';
 import { upgradeSuite } from './suites/upgrade.ts';
 import { walkSuite } from './suites/walk.ts';
+import { withOneKeySuite } from './suites/with-one-key.ts';
 import { type StagedRelease, setStage } from './support/set-stage.ts';
 import { stopTraffic } from './support/traffic.ts';
 import { warningsOfPods } from './support/warnings-of-pods.ts';
@@ -55,6 +56,7 @@ describe('On Kubernetes', () => {
     if (!target) throw new Error('the release was not installed');
     return target;
   });
+  withOneKeySuite(stage);
   deliverySuite(stage);
   networkPoliciesSuite(stage);
   upgradeSuite(stage);

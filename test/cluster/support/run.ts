@@ -5,14 +5,16 @@ export interface RunOptions {
   /** Written to the program's standard input. */
   readonly input?: string;
   readonly timeoutMs?: number;
+  /** Default: the environment of this process. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 const maxOutputBytes = 64 * 1024 * 1024;
 
 /** Runs a program and returns its standard output; throws a {@link CommandError} with its output if it fails. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
-  const { input, timeoutMs = 120_000 } = options;
-  const done = promisify(execFile)(command, args, { timeout: timeoutMs, maxBuffer: maxOutputBytes });
+  const { input, timeoutMs = 120_000, env } = options;
+  const done = promisify(execFile)(command, args, { timeout: timeoutMs, maxBuffer: maxOutputBytes, env });
   if (input !== undefined) done.child.stdin?.end(input);
   try {
     return (await done).stdout;
