@@ -114,7 +114,7 @@ function generatedCode() {
   return stale.length === 0 ? undefined : `run \`npm run generate\` and commit; out of date:\n${stale.join('\n')}`;
 }
 
-/** Checks that the generated parts of the clients are those of the current OpenAPI document. */
+/** Checks that the generated parts of the clients match the current OpenAPI document. */
 async function generatedParts() {
   // Loaded here, because the packages may have just been installed.
   const { generatedClients } = await import('./lib/generated-clients.mjs');

@@ -1,5 +1,5 @@
 // npm run rms:package [-- FOLDER]: packs the `rms` command into FOLDER (default: cli/dist) as an npm package without
-// dependencies. Prints the path of the package.
+// dependencies. Prints the package's path.
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -20,7 +20,7 @@ import { execute } from './lib/tools.mjs';
 const scenarios = join(root, 'scripts', 'clients');
 /** Time limit of a scenario, in case it hangs. */
 const maxMs = 120_000;
-/** Time limit of a step of the tests of clients/python. */
+/** Time limit per step of the tests of clients/python. */
 const maxClientMs = 300_000;
 
 await ensureNode();

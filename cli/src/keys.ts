@@ -16,7 +16,7 @@ export function statusText(key: Key): string {
   return isInOverlap(key) ? `rolled, works until ${earliest(key.overlap_ends_at ?? '', key.expires_at)}` : key.status;
 }
 
-/** Prints a new key, whose value is shown once. */
+/** Prints a new key. Its value is shown once. */
 export function printNewKey(options: { json?: boolean }, created: Pick<CreateKeyResponse, 'key' | 'keyValue'>): void {
   const { key, keyValue } = created;
   const document = newKeyDocument(key, keyValue);
@@ -39,7 +39,7 @@ export async function allKeys(
   return all;
 }
 
-/** Formats the rate limit of a key: the number, or "plan" if the limit of the plan applies. */
+/** Formats the rate limit of a key: the number, or "plan" if the plan's limit applies. */
 export function rateLimitText(requests: number | null): string {
   return requests ? String(requests) : 'plan';
 }
@@ -87,7 +87,7 @@ export function describeKey(key: FullKey, about: readonly (readonly [string, str
   return key.clients.length === 0 ? lines : `${lines}\n\n${clientsTable(key)}`;
 }
 
-/** Returns the name of the creator; its ID if it is unknown or deleted. */
+/** Returns the creator's name; the ID if it is unknown or deleted. */
 export function creatorText({ created_by, created_by_name }: Key): string {
   return created_by_name ?? created_by ?? 'unknown';
 }

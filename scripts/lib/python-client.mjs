@@ -1,4 +1,4 @@
-// Generates the types of the schemas and the classes of the nouns: types.py and _operations.py of clients/python.
+// Generates types for the schemas and classes for the nouns: types.py and _operations.py of clients/python.
 import { eventNames, namedSchemas, operationsByNoun, pascalCase, referenceName, wrap } from './client-operations.mjs';
 
 const indent = '    ';
@@ -47,14 +47,14 @@ function typesFile(document, nouns) {
   ].join('\n');
 }
 
-/** The declarations of types. Python has no anonymous ones, so each object in a schema has one of its own. */
+/** The declarations of types. Python has no anonymous ones, so each object in a schema has its own. */
 class Declarations {
   texts = [];
   /** Names of other types. Python evaluates them, so that they follow the types. */
   aliases = [];
   #names = new Set();
 
-  /** Declares the type of a schema. */
+  /** Declares a schema's type. */
   add(name, schema) {
     if (this.#names.has(name)) throw new Error(`two schemas have the name ${name}`);
     this.#names.add(name);
@@ -95,7 +95,7 @@ class Declarations {
     );
   }
 
-  /** Returns the type of a schema; `name` is that of an object in it. */
+  /** Returns a schema's type; `name` is that of an object in it. */
   #typeOf(schema, name) {
     if (schema.$ref) return referenceName(schema);
     if (schema.anyOf) {
@@ -301,7 +301,7 @@ function methodOf(kind, operation) {
   ];
 }
 
-/** Returns the name of the type of a schema that an operation uses. */
+/** Returns the type name of a schema that an operation uses. */
 function nameOf(schema) {
   const name = referenceName(schema);
   if (name) return `types.${name}`;

@@ -1,4 +1,4 @@
-// Generates the types of the schemas and the classes of the nouns: clients/typescript/src/generated.
+// Generates types for the schemas and classes for the nouns: clients/typescript/src/generated.
 import {
   camelCase,
   eventNames,
@@ -85,7 +85,7 @@ function declaration(name, schema) {
   return [...head, `export interface ${name} ${objectType(schema, '')}`];
 }
 
-/** Returns the type of a schema, in a line that is indented by `at`. */
+/** Returns a schema's type, in a line that is indented by `at`. */
 function typeOf(schema, at) {
   if (schema.$ref) return referenceName(schema);
   if (schema.anyOf) return union(schema.anyOf.map((one) => typeOf(one, at)));

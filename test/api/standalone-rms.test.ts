@@ -405,7 +405,7 @@ describe('rms with an API key, on a machine that knows only the address of the A
         const counts = Object.values(Object.groupBy(data, ({ request_id: id }) => id));
         return counts.filter((polls = []) => polls.length > 24).length;
       };
-      // Less frequent than the polls, so that the newest requests are not those of this test.
+      // Less frequent than the polls, so that the newest requests are not this test's.
       await waitUntil(async () => (await ownPolls()) >= 2, { what: 'another sweep of both', everyMs: 2_000 });
       expect(printed().map(({ request_id: id }) => id)).toEqual(['follow-1', 'follow-slow', 'follow-2', 'follow-2']);
     } finally {

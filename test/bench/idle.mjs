@@ -8,8 +8,8 @@ const settleMs = 30_000;
 const goals = { '% of a core': 0.5, 'transactions/s': 2 };
 
 /**
- * Measures `npm start` without requests: CPU of Node and PostgreSQL, and transactions, most of which are single
- * statements. Sessions report their transactions to PostgreSQL with a delay of up to ten seconds.
+ * Measures `npm start` without requests: CPU of Node and PostgreSQL, and transactions (mostly single statements).
+ * Sessions report their transactions to PostgreSQL with a delay of up to ten seconds.
  */
 export async function run({ quick }) {
   const seconds = quick ? 30 : 60;

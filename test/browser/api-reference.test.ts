@@ -7,7 +7,7 @@ const schemes = ['light', 'dark'] as const;
 describeWith('chromium', 'The API reference', () => {
   const world = suiteWorld();
 
-  /** Opens a page of the reference; `outside` collects requests to other origins. */
+  /** Opens a reference page; `outside` collects requests to other origins. */
   async function open(page: string) {
     const context = (await world.open()).context();
     const opened = await context.newPage();

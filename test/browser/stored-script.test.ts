@@ -75,7 +75,7 @@ describeWith('chromium', 'User-provided content', () => {
       const body = { name, scope: 'read' };
       const { data } = await ask<{ data: { id: string; key: string } }>('POST', api('/api_keys'), body);
       created.key = data.id;
-      // Its user agent is listed among the clients of the key.
+      // Its user agent is listed among the key's clients.
       await fetch(`${world.standalone.liveUrl}/v1/resources`, {
         headers: { Authorization: `Bearer ${data.key}`, 'User-Agent': inHeader },
       });

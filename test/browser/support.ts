@@ -145,7 +145,7 @@ export async function openWorld(
   };
 }
 
-/** Opens a world for the tests of a suite. A message on the browser's console fails the test that causes it. */
+/** Opens a world for a suite's tests. A message on the browser's console fails the test that causes it. */
 export function suiteWorld(...given: Parameters<typeof openWorld>): World {
   const world = perSuite(() => openWorld(...given));
   afterEach(() => expect(world.consoleErrors.splice(0)).toEqual([]));

@@ -57,7 +57,7 @@ describeWith(['redis', 'kafka'], 'A process killed during writes', () => {
       const client = await (await prepare()).client('live', 'admin');
       const ids: string[] = [];
       for (let i = 0; i < 20; i += 1) {
-        // The events of webhooks wait for it; those of auth are committed, and perhaps not fetched.
+        // The events of webhooks wait for it; auth's are committed, and perhaps not fetched.
         if (i === 10) await network.services[name].kill();
         const made = await client.post<One<ApiKey>>('/v1/api_keys', { name: `${i}`, scope: 'read' });
         if (made.status === 201) ids.push(made.body.data.id);

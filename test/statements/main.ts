@@ -69,7 +69,7 @@ function readStatements(folder: string): RecordedStatement[] {
   return [...found.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
-/** Statements of pools with kept plans first, then by the name of the test file. */
+/** Statements of pools with kept plans first, then by test file name. */
 function rank({ options, test }: RecordedStatement): string {
   return `${options.includes('force_generic_plan') ? 0 : 1} ${test}`;
 }

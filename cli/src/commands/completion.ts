@@ -30,7 +30,7 @@ bash: source <(rms completion bash)     in ~/.bashrc
 zsh:  source <(rms completion zsh)      in ~/.zshrc, after compinit
 fish: rms completion fish | source      in ~/.config/fish/config.fish`;
 
-/** Prints a script with which a shell completes the commands, options and values of `rms`. */
+/** Prints a script that lets a shell complete the commands, options and values of `rms`. */
 export function define(completion: Command): void {
   completion.addHelpText('after', help).action((shell: keyof typeof scripts) => {
     process.stdout.write(`${scripts[shell]}\n`);

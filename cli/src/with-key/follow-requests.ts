@@ -6,7 +6,7 @@ import type { Profile } from './profiles.ts';
 import { createRetry, pollMs } from './retry.ts';
 import { environmentOf } from './target.ts';
 
-/** A request of the log. Commands print it as the API returns it. */
+/** A logged request. Commands print it as the API returns it. */
 export interface LoggedRequest {
   readonly request_id: string;
   readonly started_at: string;
@@ -22,13 +22,13 @@ const pollsPerSweep = 10;
 const maxPagesPerPoll = 100;
 
 /**
- * Yields the requests of a list as they are recorded, each once, until the signal aborts: those that start from now on,
+ * Yields a list's requests as they are recorded, each once, until the signal aborts: those that start after the call,
  * or after `created_after` in the query of `path`. The requests of this function itself are not yielded. While the API
  * is unreachable, overloaded or limits the key, prints one note, retries, and continues without a gap. Rejects if the
  * first request fails, or if the API refuses a later one.
  *
- * The log is sorted by the start of the requests, so a slow request appears between earlier ones. A poll reads from the
- * newest request to the first page without a new one; every tenth poll is a sweep.
+ * The log is sorted by request start, so a slow request appears between earlier ones. A poll reads from the newest
+ * request to the first page without a new one; every tenth poll is a sweep.
  */
 export async function* followRequests(
   target: Profile,

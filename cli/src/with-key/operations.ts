@@ -158,7 +158,7 @@ function dataText(noun: Noun, data: object): string {
   return Array.isArray(data) ? rowsText(noun, data) : oneText(noun, data);
 }
 
-/** The requests that end the queue of a webhook: what they do, the reason of its deliveries, and more to know. */
+/** The requests that end a webhook's queue: their effect, the deliveries' reason, and more to know. */
 const confirmedTexts: Readonly<Record<string, readonly [does: string, reason: string, more: string]>> = {
   updateWebhook: ['disables', 'webhook_disabled', '`rms webhooks pause` keeps the queue instead.'],
   deleteWebhook: ['deletes', 'webhook_deleted', 'They cannot be redelivered.'],

@@ -3,7 +3,7 @@ import { describeFailure } from '../failure.ts';
 import { note } from '../print.ts';
 import { ApiError } from './api.ts';
 
-/** Pause between two polls. A request per second is a hundredth of a key's default limit. */
+/** Pause between two polls. A request per second is 1 % of a key's default limit. */
 export const pollMs = 1_000;
 const maxRetryMs = 15_000;
 

@@ -10,14 +10,14 @@ export class ConnectionError extends RmsError {
   override readonly name = 'ConnectionError';
 }
 
-/** A field of a request that violates a rule. */
+/** A request field that violates a rule. */
 export interface Violation {
   /** Path of the field, for example `metadata.team`. */
   readonly field: string;
   readonly message: string;
 }
 
-/** What an error response says. */
+/** Contents of an error response. */
 export interface ApiErrorFields {
   /** HTTP status. */
   readonly status: number;
@@ -74,7 +74,7 @@ export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }
 
-/** Status 409: the state of the object does not permit the operation, or another request changes it. */
+/** Status 409: the object's state does not permit the operation, or another request changes it. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError';
 }
@@ -119,7 +119,7 @@ interface ErrorBody {
   };
 }
 
-/** Returns the error of a response. `document` is its JSON; undefined if it is not JSON. */
+/** Returns a response's error. `document` is its JSON; undefined if it is not JSON. */
 export function apiErrorOf(status: number, headers: Headers, document: unknown): ApiError {
   const { error } = (document ?? {}) as ErrorBody;
   const requestId = headers.get('x-request-id') ?? '';

@@ -1,6 +1,6 @@
 import { type CallOptions, delay, type Query, searchOf, type Transport } from './transport.ts';
 
-/** The document of a list. */
+/** A list document. */
 interface ListDocument<Item, Meta> {
   readonly data: readonly Item[];
   readonly meta: Meta;
@@ -9,10 +9,10 @@ interface ListDocument<Item, Meta> {
 
 /** Items of a page unless the caller chooses a number: the maximum, for the fewest requests. */
 const itemsPerRequest = 100;
-/** A request per second is a hundredth of the default limit of a key. */
+/** A request per second is 1 % of a key's default limit. */
 const defaultPollMs = 1_000;
 
-/** A page of a list. */
+/** A list page. */
 export class Page<Item, Meta> {
   /** Can be empty although there is a next page. */
   readonly data: readonly Item[];
@@ -81,7 +81,7 @@ export interface FeedOptions extends CallOptions {
   readonly pollInterval?: number | undefined;
 }
 
-/** Yields the events of a feed in order, from the first one after `after`. */
+/** Yields a feed's events in order, from the first one after `after`. */
 export async function* readFeed<Item extends { readonly sequence: number }>(
   transport: Transport,
   path: string,

@@ -2,11 +2,11 @@ import { ApiError, apiErrorOf, ConnectionError, RateLimitError } from './errors.
 
 /** Settings of a client. */
 export interface RmsOptions {
-  /** Address of the API of one environment, for example `https://api.example.com`. A path is a prefix of all paths. */
+  /** Address of an environment's API, for example `https://api.example.com`. A path is a prefix of all paths. */
   readonly url: string;
   /** Secret, `sk_live_…` or `sk_test_…`. It must never be part of a web page. */
   readonly apiKey: string;
-  /** Milliseconds for each attempt, including the response. Default: 60,000. */
+  /** Milliseconds per attempt, including the response. Default: 60,000. */
   readonly timeout?: number | undefined;
   /** Attempts after the first one. Default: 3. */
   readonly maxRetries?: number | undefined;
@@ -16,11 +16,11 @@ export interface RmsOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Settings of one call. */
+/** Settings of a call. */
 export interface CallOptions {
-  /** Ends the call, whose promise then rejects with the reason of the signal. */
+  /** Ends the call; its promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for each attempt. Default: the client's. */
+  /** Milliseconds per attempt. Default: the client's. */
   readonly timeout?: number | undefined;
   /** Attempts after the first one; may be Infinity. Default: the client's. */
   readonly maxRetries?: number | undefined;
@@ -43,7 +43,7 @@ export interface ChangeOptions extends CallOptions {
 /** Settings of a call that creates an object or starts an action. */
 export interface CreateOptions extends CallOptions {
   /**
-   * Key with which a repeated call within 24 hours returns the first result. Default: a random key, so that the retries
+   * Key that makes a repeated call within 24 hours return the first result. Default: a random key, so that the retries
    * of a call take effect once.
    */
   readonly idempotencyKey?: string | undefined;
@@ -55,7 +55,7 @@ export interface Result<Data> {
   readonly status: number;
   /** Version of the object for `ifMatch` and `ifNoneMatch`; undefined if the response has none. */
   readonly etag: string | undefined;
-  /** X-Request-ID, by which the request log finds the request. */
+  /** X-Request-ID: identifies the request in the request log. */
   readonly requestId: string;
   /** Whether this is the response to an earlier call with the same idempotency key. */
   readonly isReplayed: boolean;
@@ -79,7 +79,7 @@ export interface OperationRequest {
   readonly isKeyed?: boolean;
 }
 
-/** A response whose body has arrived. */
+/** A response with its complete body. */
 interface CompleteResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -213,7 +213,7 @@ export function searchOf(query: Query): string {
   return text && `?${text}`;
 }
 
-/** Waits. Rejects with the reason of the signal if it aborts. */
+/** Waits. Rejects with the signal's reason if it aborts. */
 export function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -238,7 +238,7 @@ function retryDelayMs(error: ApiError | ConnectionError, retries: number): numbe
   return Math.max(backoffMs, retryAfter * 1_000 * (1 + Math.random() / 10));
 }
 
-/** Returns the URL to which paths that begin with `/v1` are appended. */
+/** Returns the URL that `/v1` paths are appended to. */
 function baseOf(text: string): string {
   const url = new URL(text);
   if (!/^https?:$/.test(url.protocol)) throw new TypeError('`url` must begin with https:// or http://');
@@ -268,7 +268,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns the message of the first cause, because that of fetch is always the same. */
+/** Returns the first cause's message, because fetch's own is always the same. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? describe(error.cause) : error.message || error.name;

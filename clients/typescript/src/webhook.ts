@@ -6,7 +6,7 @@ export type ReceivedHeaders = Headers | Readonly<Record<string, string | readonl
 
 /** Settings of {@link verifyWebhook}. */
 export interface VerifyOptions {
-  /** Maximum difference between the timestamp of the request and the clock, in seconds. Default: 300. */
+  /** Maximum difference between the request's timestamp and the clock, in seconds. Default: 300. */
   readonly toleranceSeconds?: number | undefined;
 }
 
@@ -15,7 +15,7 @@ const defaultToleranceSeconds = 300;
 const minSecretBytes = 24;
 
 /**
- * Verifies the signature of a received request, and returns its event. Types of later versions of the service may occur.
+ * Verifies a received request's signature, and returns its event. Types of later versions of the service may occur.
  *
  * Rejects with {@link WebhookVerificationError} unless one of the secrets signed the request within the tolerance, and
  * with a TypeError if there is no secret, or one is malformed.
@@ -62,7 +62,7 @@ async function importKey(secret: string) {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
 }
 
-/** Returns the value of a header, empty if it is missing or repeated. */
+/** Returns a header's value, empty if it is missing or repeated. */
 function headerOf(headers: ReceivedHeaders, name: string): string {
   if (headers instanceof Headers) return headers.get(name) ?? '';
   const values = Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? (value ?? []) : []));

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** Responds with pages by their cursor, each with the cursor of the next one. The links have another host. */
+/** Responds with pages by their cursor, each with the next one's cursor. The links have another host. */
 function servePages(pages: Readonly<Record<string, readonly [items: readonly string[], next: string | null]>>): void {
   receiver.respondWith(({ path }, response) => {
     const { searchParams } = new URL(path, receiver.url);

@@ -19,8 +19,8 @@ export default {
   // Folder of the host that serves the site, with slashes at both ends.
   base: process.env.DOCS_BASE ?? '/',
   vite: {
-    // The pages are outside of the folder whose node_modules contains Vue. The renderer is its module without the
-    // compiler, which would find packages of the repository's root.
+    // The pages are outside the folder with Vue in its node_modules. The renderer is its module without the compiler,
+    // which would find packages of the repository's root.
     resolve: {
       alias: [
         { find: /^vue$/, replacement: fileOf('vue/dist/vue.runtime.esm-bundler.js') },
@@ -93,7 +93,7 @@ function section(text, pages) {
   return { text, items: Object.entries(pages).map(([name, link]) => ({ text: name, link })) };
 }
 
-/** Adapts a repository file: links to a README lead to its page, and links to files that are not pages are removed. */
+/** Adapts a repository file: links to a README point to its page, and links to files that are not pages are removed. */
 function adapt({ tokens }) {
   for (const block of tokens) {
     // The highlighter does not know this language.

@@ -57,7 +57,7 @@ export type Alerts = Pick<
   | 'getEmailStatus'
 >;
 
-/** The methods of the usage service that the API calls. */
+/** Usage service methods that the API calls. */
 export type Usage = Pick<RpcClient<typeof UsageService>, 'getUsage' | 'getRequestMetrics' | 'getDeliveryMetrics'>;
 
 /** The methods of auth that manage members and invitations. */

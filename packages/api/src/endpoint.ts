@@ -72,7 +72,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   /** "/v1/things", "/v1/things/{id}" or "/v1/things/{id}/verb". The parameter can have another name than `id`. */
   readonly path: `/v1/${string}`;
   readonly operationId: string;
-  /** The permission that the API key, or the role of the user, must have. */
+  /** The permission that the API key, or the user's role, must have. */
   readonly permission: Permission;
   readonly summary: string;
   readonly description?: string;

@@ -24,5 +24,5 @@ export function idFilter(prefix: IdPrefix) {
     .meta({ pattern: idPattern(prefix), examples: [idExample(prefix)] });
 }
 
-/** Character rules, as far as JSON Schema can express them. */
+/** Character rules that JSON Schema can express. */
 export const withoutNul = '^[^\\u0000]*$';

@@ -14,7 +14,7 @@ export interface CoalesceOptions<In = never> {
   readonly maxWaiting?: number;
   /**
    * Tenant of an item, for example its workspace. A batch takes one item of each tenant in turn, so that a tenant with
-   * many items delays the others by at most the batches in flight and one more. Default: all items are of one tenant.
+   * many items delays the others by at most the batches in flight and one more. Default: all items have one tenant.
    */
   readonly tenantOf?: (item: In) => string;
   /** Whether a tenant is in at most one batch at a time, so that it cannot occupy all batches in flight. */

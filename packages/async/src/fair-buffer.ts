@@ -23,7 +23,7 @@ export class FairBuffer<T> {
     this.#options = options;
   }
 
-  /** Number of items, including those of tenants that are in an exclusive batch. */
+  /** Number of items, also of tenants in an exclusive batch. */
   get size(): number {
     return this.#queue.size;
   }
@@ -51,7 +51,7 @@ export class FairBuffer<T> {
     return batch;
   }
 
-  /** Lets the tenants of a batch be in the next ones. */
+  /** Lets a batch's tenants be in the next ones. */
   end(batch: readonly T[]): void {
     const { tenantOf, isExclusive } = this.#options;
     if (isExclusive) for (const item of batch) this.#queue.release(tenantOf(item));

@@ -27,11 +27,11 @@ class Queue<T> {
   }
 }
 
-/** The items of a tenant. */
+/** A tenant's items. */
 interface Own<T> {
   readonly tenant: string;
   readonly items: Queue<T>;
-  /** Whether it is in the order of the tenants. */
+  /** Whether it is in the tenant order. */
   queued: boolean;
   held: boolean;
 }

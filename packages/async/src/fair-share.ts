@@ -1,6 +1,6 @@
 /**
- * Counts what tenants use of something limited: slots, connections, entries, bytes. A tenant can use at most its own
- * limit, so that a part of the total remains for the others.
+ * Counts tenants' use of something limited: slots, connections, entries, bytes. A tenant can use at most its own limit,
+ * so that part of the total remains for the others.
  */
 export class FairShare {
   readonly #total: number;
@@ -13,12 +13,12 @@ export class FairShare {
     this.#perTenant = perTenant;
   }
 
-  /** What all tenants use. */
+  /** Usage by all tenants. */
   get used(): number {
     return this.#used;
   }
 
-  /** What a tenant uses. */
+  /** Usage by a tenant. */
   of(tenant: string): number {
     return this.#shares.get(tenant) ?? 0;
   }

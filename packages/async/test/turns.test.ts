@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createTurns } from '@rms/async';
 
 describe('createTurns', () => {
-  /** Returns the lanes of the tasks that begin in each turn of the event loop. A task takes 1 ms. */
+  /** Returns the lanes of tasks that begin in each turn of the event loop. A task takes 1 ms. */
   async function startsByTurn(maxMs: number, lanes: readonly string[]): Promise<string[][]> {
     let nowMs = 0;
     const inTurn = createTurns(maxMs, () => nowMs);

@@ -98,8 +98,8 @@ export interface Subscription {
   /** Instances of the same group share the partitions; each group receives every record. */
   readonly group: string;
   /**
-   * Handles the records of a single partition, in order. The offset advances only after the handler resolves: a batch
-   * is delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
+   * Handles a single partition's records, in order. The offset advances only after the handler resolves: a batch is
+   * delivered again if the handler throws or the process crashes before that. Batches of different partitions may be
    * handled concurrently. Available records are delivered immediately, without waiting for a fuller batch. The signal
    * aborts when the consumer stops or loses the partition; the handler must then return or throw soon.
    *

@@ -92,7 +92,7 @@ export interface Limiter {
    * other keys. Rejects if a server is not confirmed, and confirms none if `setAll` rejects.
    */
   confirmMarkers(setAll: (set: SetMarkers) => Promise<void>): Promise<void>;
-  /** Interval at which auth confirms the markers. */
+  /** Interval of auth's marker confirmations. */
   readonly confirmEveryMs: number;
   /**
    * Returns the time in milliseconds since 1970 by the clock that all processes share: that of Redis, continued by the

@@ -23,7 +23,7 @@ export interface RedisWatch {
   usable(): boolean;
   /** Reports a failed check. Redis is not used until a background probe succeeds. */
   failed(error: unknown): void;
-  /** Whether the user of the connection lacks rights in Redis; unknown until a connection has been checked. */
+  /** Whether the connection's user lacks rights in Redis; unknown until a connection has been checked. */
   lacksRights(): boolean;
   /** End of the trust in the markers, as performance.now() in milliseconds. */
   markersTrustedUntilMs(): number;
@@ -41,7 +41,7 @@ export interface RedisWatchOptions {
   readonly isMember: () => boolean;
   /** Called when markers may have been lost. */
   readonly markersLost: () => void;
-  /** Called with the error of a failed probe. */
+  /** Called with a failed probe's error. */
   readonly failed: (error: unknown) => void;
   /** See {@link next}. */
   readonly restMs: number;

@@ -5,7 +5,7 @@ const watchMs = 1_000;
 /** Interval of probes while Redis is not used. */
 const reconnectCheckMs = 500;
 
-/** What a probe reads from a server. */
+/** Server state that a probe reads. */
 export interface ServerState {
   readonly runId: string;
   readonly epoch: string;
@@ -13,7 +13,7 @@ export interface ServerState {
   readonly trustedUntilMs: number;
   /** Number of limiters that checked recently. */
   readonly members: number;
-  /** Keys evicted since the start of the server. */
+  /** Keys evicted since the server's start. */
   readonly evictedKeys: number;
   /** Which keys the server evicts when its memory is full; empty: its memory is not limited, or it does not say. */
   readonly policy: string;
@@ -26,9 +26,9 @@ export interface WatchState {
   /** Number of connections that were closed. Results of probes of earlier connections are discarded. */
   readonly closed: number;
   readonly isUsed: boolean;
-  /** Whether a probe of the current connection has no result yet. */
+  /** Whether a probe on the current connection has no result yet. */
   readonly isProbing: boolean;
-  /** Rights on the current connection: not checked yet, complete, or the error that names the missing ones. */
+  /** Rights on the current connection: not checked yet, complete, or the error that lists the missing ones. */
   readonly rights: 'unchecked' | 'complete' | Error;
   /** As of the last probe that succeeded. */
   readonly server: ServerState | undefined;
@@ -63,9 +63,9 @@ export type WatchEvent =
   | { readonly kind: 'stopped' };
 
 export type WatchEffect =
-  /** Schedules the event 'due'. It replaces the one that is scheduled. */
+  /** Schedules the event 'due'. It replaces a scheduled one. */
   | { readonly kind: 'wake'; readonly afterMs: number }
-  /** Reads the state of the server. Ends with 'probed' or 'probe failed'; `checksRights` adds 'rights' before. */
+  /** Reads the server's state. Ends with 'probed' or 'probe failed'; `checksRights` adds 'rights' before. */
   | { readonly kind: 'probe'; readonly checksRights: boolean; readonly closed: number }
   /** Asks the server whether it loads its data; if so, 'loading' follows. */
   | { readonly kind: 'ask whether it loads'; readonly closed: number }
@@ -117,7 +117,7 @@ export function isUsable({ isUsed, connection }: WatchState): boolean {
  *   markers are not trusted. Evictions are noticed with the next probe.
  * - Until it is stopped, either a probe has no result yet, or an event 'due' is scheduled.
  *
- * @param restMs time without evicted keys after which the markers are trusted again, and rest after repeated failures
+ * @param restMs time without evicted keys until the markers are trusted again, and rest after repeated failures
  */
 export function next(
   state: WatchState,

@@ -145,7 +145,7 @@ class World {
     this.take({ kind: 'closed' });
   }
 
-  /** Responds to the probe, also if its connection is closed: the response was on the way. */
+  /** Responds to the probe, even if its connection is closed: the response was on the way. */
   respond(failure?: string): void {
     const { probe } = this;
     if (!probe) return;
@@ -168,7 +168,7 @@ class World {
     this.take({ kind: 'probed', server: { runId, epoch, evictedKeys, members: 1, policy, trustedUntilMs }, closed });
   }
 
-  /** Returns the server of a probe, or the error of its response. */
+  /** Returns a probe's server, or its response's error. */
   #read({ checksRights, closed }: Probe): Server | string {
     const server = this.#connected ?? this.primary;
     const missing = this.hasRights ? undefined : new Error('the user may not run GET');

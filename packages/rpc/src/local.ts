@@ -13,11 +13,11 @@ import {
 import { maxMessageBytes } from './service-definition.ts';
 
 /**
- * Calls between services of one process, without a connection. Messages are encoded and decoded as over gRPC, so that
+ * Calls between services in one process, without a connection. Messages are encoded and decoded as over gRPC, so that
  * caller and handler share no object and the same requests are refused.
  */
 
-/** Methods by name, as those of a client of grpc-js. */
+/** Methods by name, like a grpc-js client's. */
 export type RawClient = { close(): void } & Record<string, unknown>;
 export type RawUnary = (
   request: unknown,
@@ -44,7 +44,7 @@ export function isLocal(target: string): boolean {
   return target.startsWith(prefix);
 }
 
-/** Creates the methods of a client of a {@link LocalServer}. */
+/** Creates the methods of a {@link LocalServer} client. */
 export function createLocalClient(definition: ServiceDefinition, target: string): RawClient {
   const send = (method: Definition, request: unknown, metadata: Metadata, deadline: number) => {
     const encoded = method.requestSerialize(request);

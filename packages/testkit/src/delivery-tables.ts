@@ -41,7 +41,7 @@ const stored = `
 
 /**
  * SQL condition: a change of webhook `w` began before event `e` was stored, and was committed afterwards. Its times are
- * those of its begin; only the entry of the audit log, which nothing changes later, shows its commit.
+ * from its begin; only the audit log entry, which nothing changes later, shows its commit.
  */
 const changedLater = `exists (
            select from audit.entries as a

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testGlobals } from './test-globals.ts';
 
-/** Functions that end what was started; the first one that it has is called. */
+/** Functions that end a fixture; the first that exists is called. */
 const endings = ['stop', 'close', 'drop', 'remove', 'uninstall', 'end'] as const;
 
 interface Started<T> {
@@ -11,7 +11,7 @@ interface Started<T> {
   readonly end: () => unknown;
 }
 
-/** Running fixtures, in the order of their start. Fixtures of inner suites, and those of a test, are on top. */
+/** Running fixtures, in the order of their start. Fixtures of inner suites and of a test are on top. */
 const running: Started<object>[] = [];
 
 /**

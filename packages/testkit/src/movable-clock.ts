@@ -1,8 +1,8 @@
 import { type TestDatabase, testPool } from './test-database.ts';
 
 /**
- * Makes the clock of a database movable: `now()` and `clock_timestamp()` of sessions that begin afterwards are found in
- * a schema that precedes pg_catalog. Returns a function that sets how far the clock is ahead of the real time (negative:
+ * Makes a database's clock movable: `now()` and `clock_timestamp()` of sessions that begin afterwards are found in a
+ * schema that precedes pg_catalog. Returns a function that sets how far the clock is ahead of the real time (negative:
  * behind), also for open sessions. Column defaults and functions with a search_path of their own keep the real time.
  */
 export async function movableClock({ url }: Pick<TestDatabase, 'url'>): Promise<(aheadMs: number) => Promise<void>> {

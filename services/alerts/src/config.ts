@@ -48,7 +48,7 @@ export interface AlertsConfig {
   readonly evaluateEveryMs: number;
   /** Interval between scans for expiring keys. */
   readonly sweepKeysEveryMs: number;
-  /** Interval at which workers read the notifications and messages that are due, while there are any. */
+  /** Interval between reads of due notifications and messages, while there are any. */
   readonly pollMs: number;
   /** Delay of the first notification of a rule. Those that follow within it are in the same email. */
   readonly gatherMs: number;

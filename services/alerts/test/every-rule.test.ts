@@ -194,7 +194,7 @@ describe('Every kind of rule', () => {
 
   test('the second failure rule of a webhook notifies only recipients whom the first has not notified', async () => {
     const { tenant, owner } = service.newOwner();
-    // A member of the workspace, who need not confirm.
+    // A workspace member, who need not confirm.
     const onCall = 'viewer@example.com';
     await service.alerts.updateRule({
       ...tenant,

@@ -7,7 +7,7 @@ import { alertsDatabase, startAlerts, type TestAlerts } from './support.ts';
 const [first, second, lost] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)];
 /** More than one batch (500). */
 const manyEmails = 501;
-/** Batches of the channels and the stored responses, of which there are none. */
+/** Empty batches of the channels and the stored responses. */
 const otherStores = [
   [0, 0],
   [0, 0],

@@ -106,14 +106,14 @@ export async function startAlerts(options: StartOptions = {}) {
       reports += 1n;
       return usage.reportUsage({ reporterId: 'test', sequence: reports, ...parts });
     },
-    /** Creates a workspace whose owner has a unique address, so that its emails can be identified. */
+    /** Creates a workspace with a unique owner address, so that its emails can be identified. */
     newOwner(environment = Environment.LIVE, name = 'Acme') {
       const tenant = newTenant(environment);
       const owner = `owner-${tenant.workspaceId.slice(-8)}@example.com`;
       auth.addWorkspace(tenant.workspaceId, name, owner);
       return { tenant, owner };
     },
-    /** Creates a workspace whose owner has this address. */
+    /** Creates a workspace with this owner address. */
     newWorkspace(owner: string): Tenant {
       const tenant = newTenant();
       auth.addWorkspace(tenant.workspaceId, 'Acme', owner);

@@ -52,7 +52,7 @@ import { answerContext } from './sealed/sealed-stores.ts';
 import { createThrottle } from './sign-in/throttle.ts';
 import { userServices } from './user-services.ts';
 
-/** The rows that the watch of the database looks for; see createDatabaseWatch. */
+/** The rows that the database watch looks for; see createDatabaseWatch. */
 const queues = { emails: 'select from auth.email_requests order by id', operational: queuedEvents('auth') };
 
 /** Creates the auth service: workspaces, plans, API keys and their uses, users, and the audit log. */

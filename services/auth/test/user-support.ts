@@ -107,7 +107,7 @@ interface NewUser {
   readonly email?: string;
 }
 
-/** Returns the token of the link in a queued email; '' if it has none. */
+/** Returns the link token in a queued email; '' if it has none. */
 export function tokenIn(email: Pick<EmailRequest, 'content'> | undefined): string {
   const content = email?.content.value;
   return content && 'token' in content ? content.token : '';

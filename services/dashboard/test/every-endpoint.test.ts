@@ -105,7 +105,7 @@ const unlisted = ['checkSession', 'checkPortalSession', 'batchReportRequests'];
 const callsSince = (count: number) =>
   dashboard.recorded.slice(count).filter(({ method }) => !unlisted.includes(method));
 
-/** Sends a request of a page of the portal. */
+/** Sends a request as a portal page does. */
 const ofPortal = (endpoint: Endpoint, url: string, headers: Record<string, string> = {}) => {
   const body = bodies[nameOf(endpoint)];
   return fetch(dashboard.url + url, {
@@ -192,7 +192,7 @@ describe.each(guarded.map((endpoint) => [nameOf(endpoint), endpoint] as const))(
     test(`${isOfPortal ? 'served' : 'refused'} in a portal session`, async () => {
       const { cookie, csrfToken } = await dashboard.signIn();
       const signedIn = dashboard.recorded.length;
-      // The session of the browser does not add permissions.
+      // The browser's session does not add permissions.
       const headers = { Cookie: cookie, 'X-CSRF-Token': csrfToken };
       const response = await ofPortal(endpoint, urlOf(endpoint, ownWorkspace, 'sandbox'), headers);
       if (!isOfPortal) {

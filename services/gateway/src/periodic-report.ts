@@ -1,4 +1,4 @@
-/** Collects something and reports it at an interval, one report at a time. Does nothing while nothing is collected. */
+/** Collects something and reports it at an interval, one report at a time. Idle until something is collected. */
 export abstract class PeriodicReport {
   readonly #everyMs: number;
   #started = false;

@@ -71,7 +71,7 @@ export function createResources(config: ResourcesConfig, context: ResourcesConte
       }),
     ],
     workers: [watch.worker, relay, createHousekeeping({ pool, log, metrics: context.metrics })],
-    // Does not check the bus: during a broker outage, writes continue and their events wait in the outbox.
+    // Does not check the bus: during a broker outage, writes continue and their events stay in the outbox.
     checks: {
       database: watch.check,
       'free disk space': diskSpace.check,

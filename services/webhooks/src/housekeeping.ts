@@ -16,7 +16,7 @@ import { logPartitions } from './event/partitions.ts';
 import { contents } from './workspace/contents.ts';
 
 const everyMs = 60_000;
-/** Interval of the tasks with results for which users or deliveries wait. */
+/** Interval of the tasks with results that users or deliveries await. */
 const soonMs = 2_000;
 /** Endpoints per statement, and statements per run. The next run continues after them. */
 const endpointsRead = 1_000;

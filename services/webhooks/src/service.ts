@@ -73,7 +73,7 @@ import { watchEvents } from './rpc/watch-events.ts';
 import { responseContext } from './secrets/contexts.ts';
 import { createKeyCheck } from './secrets/key-check.ts';
 
-/** The rows that the watch of the database looks for; see createDatabaseWatch. */
+/** The rows that the database watch looks for; see createDatabaseWatch. */
 const queues = {
   scheduled: 'select from webhooks.endpoints where next_due_at is not null order by next_due_at',
   deferred: 'select from webhooks.deferred_events order by workspace_id, environment, position',

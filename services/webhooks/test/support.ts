@@ -96,7 +96,7 @@ export async function startWebhooks(
   const secrets = createClient(SecretsService, target);
   const health = createClient(Health, target);
 
-  /** Creates a webhook of a tenant, for all events unless `more` says otherwise. */
+  /** Creates a tenant's webhook, for all events unless `more` says otherwise. */
   const subscribe = async (
     tenant: Tenant,
     url: string,
@@ -135,7 +135,7 @@ export async function startWebhooks(
       },
       { what: `${count} deliveries that wait for a retry` },
     );
-  /** Waits until a tenant has at least `count` deliveries and all of them have ended. Returns the log. */
+  /** Waits until a tenant has at least `count` deliveries and all of them are complete. Returns the log. */
   const settled = (tenant: Tenant, count: number) =>
     waitUntil(
       async () => {
@@ -228,7 +228,7 @@ export function newEvents(tenant: Tenant, count: number) {
   return Array.from({ length: count }, () => newEvent(tenant));
 }
 
-/** Makes events of one resource. */
+/** Makes a resource's events. */
 export function laneOf(
   tenant: Tenant,
   count: number,

@@ -107,7 +107,7 @@ describe('Metrics with three broken endpoints', () => {
     Object.fromEntries(
       [...new Set(rows.map(keyOf))].map((name) => [name, countsOf(rows.filter((row) => keyOf(row) === name))]),
     );
-  /** Counts by the result of attempts. An ended delivery belongs to its last attempt, if that has ended it. */
+  /** Counts by the result of attempts. An ended delivery belongs to its last attempt, if that ended it. */
   const byResult = (rows: readonly Row[], classOf: (attempt: Row['attempts'][number] | undefined) => string) => {
     const sums: Record<string, Counts> = {};
     const add = (group: string, name: keyof Counts) => {

@@ -204,7 +204,7 @@ export function isolationSuite(target: () => Target): void {
         'GET /v1/alert_rules',
         'GET /v1/alert_rules/{kind}',
         'PUT /v1/alert_rules/{kind}',
-        // Tested by the suite of the portal.
+        // Tested by the portal's suite.
         'POST /v1/portal_sessions',
         // Tested by test/faults/rpc.
         'POST /v1/alert_rules/{kind}/test',

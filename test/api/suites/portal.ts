@@ -29,7 +29,7 @@ export function portalSuite(target: () => Target): void {
 
     const newLink = async (body: object = {}, by = client) =>
       expectStatus(await by.post<One<Link>>(path, body), 201).body.data;
-    /** Returns a client of the dashboard, as pages of the portal call it. */
+    /** Returns a dashboard client, as portal pages call it. */
     const pageAt = (url: string, token = '') => {
       const { origin } = new URL(url);
       const requests = createApiClient(origin, '', undefined, target().shape.dispatcher);

@@ -17,7 +17,7 @@ const future = fc.date({ min: new Date('2030-01-01'), max: new Date('2099-01-01'
 const delay = fc.integer({ min: 1, max: 604_800_00 }).map((hundredths) => hundredths / 100);
 const some = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] });
 
-/** Changes of each object that PATCH or PUT changes, by the path of the endpoint. */
+/** Changes of each object that PATCH or PUT changes, by endpoint path. */
 const changes: Readonly<Record<string, fc.Arbitrary<object>>> = {
   '/v1/resources/{id}': some({
     name: text(100),

@@ -3,7 +3,7 @@ import { expectStatus } from '../support/api-client.ts';
 import type { ApiKey, ErrorBody, One, Resource, Scope, Webhook } from '../support/api-types.ts';
 import { newAccount, type Target } from '../support/shape.ts';
 
-/** A call per permission and kind of object. Unknown objects get 404 after the check of the permission. */
+/** A call per permission and kind of object. Unknown objects get 404 after the permission check. */
 const calls = [
   ['resources:read', 'GET', '/v1/resources'],
   ['resources:read', 'GET', '/v1/resources/res_x'],

@@ -34,7 +34,7 @@ export interface ApiClient {
 const direct = new Agent({ keepAliveTimeout: 1_000 });
 
 /**
- * Creates a client of the REST API. With a contract, it checks every response against the OpenAPI document.
+ * Creates a REST API client. With a contract, it checks every response against the OpenAPI document.
  * `dispatcher` makes the connections, for URLs with host names that cannot be resolved.
  */
 export function createApiClient(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from '../../../scripts/lib/prepare.mjs';
 
 /**
- * Writes the page of the comparison.
+ * Writes the comparison page.
  * @param {{ machine: string, date: string, versions: Record<string, string>, settings: Record<string, Record<string, string>>, rows: Record<string, string | number>[], ahead: string[] }} result
  */
 export function writeDocument({ machine, date, versions, settings, rows, ahead }) {

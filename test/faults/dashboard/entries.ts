@@ -165,7 +165,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'GET /alert_rules': tenant(nothing),
   'GET /alert_rules/{kind}': tenant(() => ({ id: 'quota' })),
   'PUT /alert_rules/{kind}': tenant(() => ({ id: 'quota', body: { enabled: true } })),
-  // Its email goes to the owners of the workspace, who are the same for both environments.
+  // Its email goes to the workspace's owners, who are the same for both environments.
   'POST /alert_rules/{kind}/test': workspace(() => ({ id: 'quota' })),
   'GET /incidents': tenant(nothing),
   'GET /incidents/{id}': tenant(({ incident }) => ({ id: incident })),

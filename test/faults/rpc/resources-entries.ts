@@ -31,7 +31,7 @@ export const resourcesEntries: Entries<'resources'> = {
         [{ context, pageSize: 100 }, {}],
         [{ context, pageSize: 100, status: ResourceStatus.ARCHIVED }, { totalSize: 0n }],
         [{ context, pageSize: 1, pageToken: pageTokens.resources }, 'invalid_request'],
-        // The gRPC metadata name another caller than the request; the request takes precedence.
+        // The gRPC metadata contain another caller than the request; the request takes precedence.
         [{ context, pageSize: 100 }, {}, { context: contextOf(owner) }],
       ];
     }),

@@ -41,7 +41,7 @@ describeWith('chromium', 'the client in Chromium', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A site with the modules of the client, which forwards /api to the service and adds the key. */
+  /** A site with the client's modules, which forwards /api to the service and adds the key. */
   const siteOf = (key: string) =>
     createServer((incoming, response) => {
       const path = incoming.url ?? '/';
@@ -62,7 +62,7 @@ describeWith('chromium', 'the client in Chromium', () => {
       }
     });
 
-  /** Runs statements in the page, with the exports of the client as `client`. Returns their result. */
+  /** Runs statements in the page, with the client's exports as `client`. Returns their result. */
   const inPage = <T>(statements: string, argument: unknown = {}) =>
     page.evaluate<T, unknown>(
       `(async (argument) => { const client = await import('/client/index.js'); ${statements} })(${JSON.stringify(argument)})`,

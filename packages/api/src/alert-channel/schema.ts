@@ -86,5 +86,5 @@ export const oneChannelTest = z.strictObject({
 /** A destination of alerts that rules share. */
 export type AlertChannel = z.infer<typeof alertChannel>;
 
-/** Result of a test of a channel. */
+/** Result of a channel test. */
 export type AlertChannelTest = z.infer<typeof oneChannelTest>['data'];

@@ -28,7 +28,7 @@ export function alertRuleDocument(rule: Rule): AlertRule {
   };
 }
 
-/** Returns the name of a kind. Throws for an unknown one. */
+/** Returns a kind's name. Throws for an unknown one. */
 export function alertKindName(kind: AlertKind) {
   const name = alertKindMessages.toName(kind);
   if (!name) throw new Error(`alerts returned an unknown kind of rule: ${kind}`);

@@ -61,7 +61,7 @@ export const updateAlertRuleBody = z
   .partial()
   .meta({ id: 'UpdateAlertRule', example: { enabled: true, threshold: 0.9 } });
 
-/** The outcome of a test message to an email address. */
+/** Outcome of a test message to an email address. */
 export const testEmail = z
   .strictObject({
     address: z.string(),
@@ -82,5 +82,5 @@ export const oneRuleTest = z.strictObject({
 /** Condition and recipients of an alert. */
 export type AlertRule = z.infer<typeof alertRule>;
 
-/** Result of a test of a rule. */
+/** Result of a rule test. */
 export type AlertRuleTest = z.infer<typeof oneRuleTest>['data'];

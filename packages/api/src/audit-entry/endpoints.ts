@@ -19,7 +19,7 @@ export const auditQuery = {
   cursor: pageQuery.cursor,
 };
 
-/** Returns the fields of the RPC request for a query. */
+/** Returns the RPC request's fields for a query. */
 export function auditFilterOf({
   action = '',
   actor = '',

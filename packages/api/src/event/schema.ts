@@ -84,7 +84,7 @@ const objects = {
     .meta({ id: 'WorkspaceOfEvent', description: 'Quota and usage of the workspace in an environment.' }),
 } as const;
 
-/** Returns the schema of the objects of an operational event type: that of the type's first part. */
+/** Returns the object schema of an operational event type: that of the type's first part. */
 function objectOf(type: OperationalEventType) {
   return objects[type.split('.')[0] as keyof typeof objects];
 }

@@ -29,7 +29,7 @@ export function keyDocument(key: Message | undefined): Key {
     last_used_ip: uses[0]?.address ?? null,
     last_refusal: refusal ? { refused_at: presentTimeOf(refusal.refuseTime), error_code: refusal.errorCode } : null,
     revoked_at: timeOf(key.revokeTime),
-    // The ID of the successor contains the time at which it was created.
+    // The successor's ID contains its creation time.
     rolled_at: key.replacedById ? new Date(idTime(key.replacedById)).toISOString() : null,
     rolled_to: key.replacedById || null,
     overlap_ends_at: timeOf(key.rollTime),

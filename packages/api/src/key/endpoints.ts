@@ -70,7 +70,7 @@ const listKeys = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   },
 });
 
-/** auth also requires the permissions of the new key (`permissionsToCreateKey`), as for rolling a key. */
+/** auth also requires the new key's permissions (`permissionsToCreateKey`), as for rolling a key. */
 const createKey = defineEndpoint({
   method: 'post',
   path: '/v1/api_keys',

@@ -29,7 +29,7 @@ export function deliveryCountsDocument(message: DeliveryMessage) {
   };
 }
 
-/** Returns the start of a point, and its group if there are groups. */
+/** Returns a point's start, and its group if there are groups. */
 export function placeOf({ startTime, group }: RequestMessage | DeliveryMessage) {
   return { start: presentTimeOf(startTime), ...(group === '' ? {} : { group }) };
 }

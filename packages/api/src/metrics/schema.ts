@@ -45,7 +45,7 @@ const deliveryCounts = {
 const requestPoint = z.strictObject({ start, group, ...requestCounts }).meta({ id: 'RequestMetricsPoint' });
 const deliveryPoint = z.strictObject({ start, group, ...deliveryCounts }).meta({ id: 'DeliveryMetricsPoint' });
 
-/** Returns the schema of a series. */
+/** Returns a series schema. */
 function seriesOf<Point extends z.ZodType, Total extends z.ZodRawShape>(point: Point, total: Total) {
   return z.strictObject({
     data: z.array(point).describe('Oldest first; in an interval by group. At most 1,500.'),

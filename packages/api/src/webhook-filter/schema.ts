@@ -24,7 +24,7 @@ const filterElement = z
   .describe('A group with `all` or `any`; or a condition with `field`, `op` and `value`.')
   .meta({ id: 'WebhookFilterElement' });
 
-/** The filter of a webhook. */
+/** A webhook's filter. */
 export const webhookFilter = z
   .strictObject({ all: z.array(filterElement).optional(), any: z.array(filterElement).optional() })
   .superRefine((value, context) => {

@@ -77,7 +77,7 @@ export function fullWebhookDocument(webhook: Message | undefined, health?: Webho
   };
 }
 
-/** Returns the result of a rotation. `secret` is empty in a stored response to another caller. */
+/** Returns a rotation's result. `secret` is empty in a stored response to another caller. */
 export function rotatedSecretDocument(webhook: Message | undefined, secret: string): RotatedSecret {
   const { id, previous_secret_expires_at } = webhookDocument(webhook);
   return { id, ...(secret === '' ? {} : { secret }), previous_secret_expires_at };

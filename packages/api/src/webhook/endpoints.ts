@@ -72,7 +72,7 @@ export const createWebhook = defineEndpoint({
   },
 });
 
-/** Pages show more of the health than the API, in which it would change the ETag as time passes. */
+/** Pages show more of the health than the API, where it would change the ETag as time passes. */
 const fullHealth = { health: z.literal('full').optional() };
 
 /** Query of an endpoint that shows webhooks: whether it shows their full health. */

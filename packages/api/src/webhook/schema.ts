@@ -224,13 +224,13 @@ const health = z
   })
   .meta({ id: 'WebhookHealth' });
 
-/** Health with what only pages and `rms` show. It changes as time passes. */
+/** Health with fields only for pages and `rms`. It changes as time passes. */
 interface FullHealth extends z.infer<typeof health> {
   /** Why due deliveries wait until `next_attempt_at`. Null: none does. */
   readonly delay_reason: Delivery['delay_reason'];
   /** Null if the last delivery succeeded, or there was none. */
   readonly failing_since: string | null;
-  /** Time at which the circuit has opened. Null: it is closed. */
+  /** Time when the circuit opened. Null: it is closed. */
   readonly paused_since: string | null;
   readonly last_hour: HealthWindow | null;
   readonly last_day: HealthWindow | null;
@@ -242,7 +242,7 @@ export interface HealthWindow {
   readonly attempts: number;
   /** Deliveries, each by a successful attempt. */
   readonly delivered: number;
-  /** Failed attempts after which others follow. */
+  /** Failed attempts that others follow. */
   readonly retried: number;
   /** Deliveries, with a last attempt or without, for example because the webhook was disabled. */
   readonly failed: number;

@@ -4,7 +4,7 @@ export const roles = ['viewer', 'developer', 'admin', 'owner'] as const;
 /** Role of a member in a workspace. */
 export type Role = (typeof roles)[number];
 
-/** Scopes of API keys, in ascending order; each includes the permissions of the previous scopes. */
+/** Scopes of API keys, in ascending order; each includes the previous scopes' permissions. */
 export const scopes = ['read', 'write', 'admin'] as const;
 
 export type Scope = (typeof scopes)[number];
@@ -85,7 +85,7 @@ const grants = {
     restricted: true,
   },
   'keys:read': { permits: 'read API keys, without their values', role: 'developer', scope: 'admin', restricted: true },
-  /** Create and roll keys with the permissions of the role, except those of scope `admin`; change and revoke keys. */
+  /** Create and roll keys with the role's permissions, except those in scope `admin`; change and revoke keys. */
   'keys:write': { permits: 'create, change, roll and revoke API keys', role: 'developer', scope: 'admin' },
 
   /** Create and roll keys of scope `admin`, which may read the audit log. */
@@ -119,7 +119,7 @@ export type KeyPermission = {
   [name in Permission]: (typeof grants)[name] extends { readonly restricted: true } ? name : never;
 }[Permission];
 
-/** All permissions, in the order of the table. */
+/** All permissions, in table order. */
 export const permissions = Object.keys(grants) as readonly Permission[];
 
 /** The permissions that a restricted key can have, by name. */
@@ -154,7 +154,7 @@ export function permits(permission: Permission): string {
   return grants[permission].permits;
 }
 
-/** Returns what an unrestricted scope permits in addition to the previous scope, in the order of the table. */
+/** Returns what an unrestricted scope permits in addition to the previous scope, in table order. */
 export function permitsOfScope(scope: Scope): string[] {
   const added = permissions.filter((permission) => leastScopeFor(permission) === scope);
   const isIncluded = (permission: string) => added.some((other) => other === permission.replace(/:read$/, ':write'));
@@ -169,7 +169,7 @@ export function leastScopeFor(permission: Permission): Scope | undefined {
 /** What an API key may do. */
 export interface KeyGrant {
   readonly scope: KeyScope;
-  /** The permissions of a restricted key; otherwise empty. */
+  /** Permissions of a restricted key; otherwise empty. */
   readonly permissions: readonly KeyPermission[];
 }
 

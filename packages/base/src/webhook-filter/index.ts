@@ -36,14 +36,14 @@ export const filterLimits = {
   bytes: 8_192,
 } as const;
 
-/** Problem of a part of a filter. */
+/** Problem of a filter part. */
 export interface FilterProblem {
   /** For example ["all", "0", "value"]. */
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** Returns the problems of a filter, at most one per condition; none if it is valid. */
+/** Returns a filter's problems, at most one per condition; none if it is valid. */
 export function filterProblems(value: unknown): FilterProblem[] {
   const problems: FilterProblem[] = [];
   let conditions = 0;
@@ -88,7 +88,7 @@ export function filterProblems(value: unknown): FilterProblem[] {
   return problems;
 }
 
-/** Returns the conditions of a filter, in their order. */
+/** Returns a filter's conditions in order. */
 export function conditionsOf(filter: FilterElement): FilterCondition[] {
   if (!isGroup(filter)) return [filter];
   return (filter.all ?? filter.any ?? []).flatMap(conditionsOf);

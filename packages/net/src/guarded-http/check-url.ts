@@ -23,9 +23,9 @@ function messagesOf({ allowsHttp, allowsPrivate }: Egress): Record<Refusal, stri
 }
 
 /**
- * Validates the URL of a webhook or alert channel when it is set: scheme, length, userinfo, port, IP literals, local names, and the addresses
- * that the name currently resolves to. A name that does not resolve is accepted, because it may resolve later or only
- * at an egress proxy. Every delivery checks the dialed address again.
+ * Validates a webhook's or alert channel's URL when it is set: scheme, length, userinfo, port, IP literals, local
+ * names, and the addresses that the name currently resolves to. A name that does not resolve is accepted, because it
+ * may resolve later or only at an egress proxy. Every delivery checks the dialed address again.
  */
 export async function checkUrl(text: string, egress: Egress): Promise<{ url: string; violations: FieldViolation[] }> {
   const { guard, resolve, proxyFor } = egress;

@@ -23,9 +23,9 @@ export interface PostRequest {
   readonly timeoutMs: number;
 }
 
-/** Everything that is known of a request after it has ended. */
+/** Everything that is known of a finished request. */
 export interface PostResult {
-  /** The status of the response, even if the response is incomplete; 0 if no status arrived. */
+  /** The response status, even if the response is incomplete; 0 if no status arrived. */
   readonly statusCode: number;
   /** Error class and text, "dns: the name does not resolve (3 ms)"; undefined if the response is complete. */
   readonly error: string | undefined;
@@ -54,7 +54,7 @@ export class NoConnectionError extends Error {
 
 const ownFaults = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-/** The reason of the end of a request that took too long. */
+/** The reason for ending a request that took too long. */
 class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
@@ -64,8 +64,8 @@ class DeadlineError extends Error {
  * result, next to everything that arrived of the response; rejects only with a {@link NoConnectionError}. Redirects are
  * not followed.
  *
- * An endpoint may close an idle connection in the moment in which a request is sent over it. Such a request gets no byte
- * of a response, or a 408 that closes the connection, and is repeated once over a new connection.
+ * An endpoint may close an idle connection just as a request is sent over it. Such a request gets no byte of a
+ * response, or a 408 that closes the connection, and is repeated once over a new connection.
  */
 export async function post(
   agent: OriginPools,
@@ -119,7 +119,7 @@ function responseOf(exchange: Exchange, watch: Watch | undefined) {
 
 /**
  * Whether the endpoint closed a connection that was open before, instead of reading the request: without a byte of a
- * response, or with a 408 and `Connection: close`, with which some servers end an idle connection (RFC 9110, 15.5.9).
+ * response, or with a 408 and `Connection: close`, as some servers end an idle connection (RFC 9110, 15.5.9).
  */
 function isUnread({ error, statusCode, rawHeaders }: Exchange, watch: Watch): boolean {
   if (!watch.isReused || error instanceof DeadlineError) return false;
@@ -133,7 +133,7 @@ function requestTarget(text: string): { origin: string; path: string } {
   const { host, protocol, pathname, search, username, password } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') throw new BlockedAddressError(`${protocol} is not allowed`);
   if (username || password) throw new BlockedAddressError('the URL contains a user name or password');
-  // The host of the origin is also the Host header. Without the final dot, it is the name in certificates.
+  // The origin's host is also the Host header. Without the final dot, it is the name in certificates.
   return { origin: `${protocol}//${host.replace(/\.(?=:\d+$|$)/, '')}`, path: pathname + search };
 }
 
@@ -142,7 +142,7 @@ const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERROR_IN_C|INVALID_|PATH_LENGTH|HOSTNAME_)/;
 
 /**
- * Returns an error class and a short text, which the delivery log shows. The text names the step that failed and its
+ * Returns an error class and a short text, which the delivery log shows. The text contains the failed step and its
  * duration.
  * @param cause the error that broke the connection. undici reports only that the connection ended. For example, an
  * endpoint that rejects our certificate sends its alert after the handshake and then closes.

@@ -127,7 +127,7 @@ export function mountEndpoints<Endpoint, Locals extends RequestLocals>(
   });
 }
 
-/** Registers a GET route, outside the prefix of the endpoints. */
+/** Registers a GET route, outside the endpoints' prefix. */
 export function mountOpen<Locals extends RequestLocals>(
   app: Express,
   path: string,

@@ -23,7 +23,7 @@ export interface Connections {
   latestResponse(socket: Duplex): ServerResponse | undefined;
   /** Number of open connections. */
   count(): number;
-  /** Closes the connections on which nothing has been received. */
+  /** Closes the connections that have received nothing. */
   closeSilent(): void;
 }
 

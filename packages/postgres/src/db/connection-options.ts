@@ -3,7 +3,7 @@ import type { PoolConfig } from 'pg';
 
 /** Options of pg, and an own one. */
 export interface ConnectionOptions extends PoolConfig {
-  /** Whether a session must be bound to the certificate of the server, see DialingClient. */
+  /** Whether a session must be bound to the server's certificate, see DialingClient. */
   readonly requiresChannelBinding?: true;
 }
 

@@ -9,7 +9,7 @@ export interface DatabaseClock {
   ready(): Promise<void>;
 }
 
-/** @param read reads the clock of the database and passes it to `set` */
+/** @param read reads the database clock and passes it to `set` */
 export function createDatabaseClock(read: () => Promise<void>): DatabaseClock & {
   /** Sets the clock to a reading whose statement was sent and answered at these times of performance.now(). */
   set(databaseMs: number, sentAtMs: number, respondedAtMs: number): void;

@@ -4,7 +4,7 @@ import { checkWritable } from './primary.ts';
 import type { Pool } from './queryable.ts';
 import { createQueue, type Queue, type WatchedQueue } from './queue.ts';
 
-/** The clock of the database for handlers and workers. */
+/** The database clock for handlers and workers. */
 export interface DatabaseTime {
   /** Returns milliseconds since 1970. Uses the clock of this machine until the first reading. */
   nowMs(): number;
@@ -29,14 +29,14 @@ export interface DatabaseWatch<Name extends string> {
   readonly worker: { readonly name: string; run(signal: AbortSignal): Promise<void> };
 }
 
-/** Less than the time after which a pool closes an idle connection, so that the readings keep one connection open. */
+/** Less than a pool's timeout for idle connections, so that the readings keep one connection open. */
 const everyMs = { working: 5_000, failing: 1_000 };
 const timeoutMs = 2_000;
 /** Maximum age of the clock for {@link DatabaseTime.fresh}. */
 const recentMs = 60_000;
 
 /**
- * Creates the watch of a database.
+ * Creates a database watch.
  * @param pool its sessions should keep plans, if the service has such a pool
  * @param queues a query by name of the queue: it selects the rows that are due soon, in the order of an index that
  *   finds the first one

@@ -24,7 +24,7 @@ const cancelTimeoutMs = 3_000;
 const cancelRequest = 80_877_102;
 
 export interface DialingConfig extends pg.ClientConfig {
-  /** Returns the options of the next connection. */
+  /** Returns the next connection's options. */
   readonly current: () => ConnectionOptions;
   readonly connectionTimeoutMillis: number;
 }
@@ -44,7 +44,7 @@ export class DialingClient extends pg.Client {
 }
 
 /**
- * Asks the server to cancel the statement of a session, and closes the session after the response, so that a late
+ * Asks the server to cancel a session's statement, and closes the session after the response, so that a late
  * cancellation cannot meet another statement.
  */
 export function cancelStatement(client: pg.Client): void {

@@ -1,7 +1,7 @@
 import { RmsError } from '@rms/base/errors';
 import type { Pool, PoolClient, Queryable } from './queryable.ts';
 
-/** The server of a session, as of the start of the session. */
+/** A session's server, as of the session's start. */
 export interface Server {
   readonly isReadOnly: boolean;
   /** Identifies the cluster. Standbys and physical backups have the identifier of their origin. */
@@ -53,7 +53,7 @@ export async function openSession(pool: Pool): Promise<PoolClient> {
 type Send = (statement: { text: string; query_timeout: number }) => Promise<unknown>;
 
 /**
- * Creates a function that reads the state of a server.
+ * Creates a function that reads a server's state.
  * @param timeoutMs maximum time until its response
  */
 export function createServerReader(timeoutMs: number): (send: Send) => Promise<Server> {

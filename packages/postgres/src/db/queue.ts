@@ -4,11 +4,11 @@ import { createWakeableSleep } from '@rms/async';
 export interface Queue {
   /** Whether the table may have rows that are due soon. False only while the last reading has found none. */
   readonly mayHaveRows: boolean;
-  /** Ends the sleep of the worker in `inMs`, by default immediately, because rows have been committed that are due then. */
+  /** Ends the worker's sleep in `inMs`, by default immediately, because rows have been committed that are due then. */
   wake(inMs?: number): void;
   /**
    * Pauses the worker after it has found no due rows: for at most `pollMs` while the table may have rows, otherwise for
-   * at most `emptyMs`, by default without limit. Ends immediately if the worker was woken in the meantime.
+   * at most `emptyMs`, by default without limit. Ends immediately if the worker was woken since then.
    */
   sleep(pollMs: number, signal: AbortSignal, emptyMs?: number): Promise<void>;
   /** Waits until the table may have rows, for at most `maxMs`. Several callers can wait. Returns {@link mayHaveRows}. */
@@ -17,7 +17,7 @@ export interface Queue {
 
 /** A queue whose table is read by a {@link createDatabaseWatch database watch}. */
 export interface WatchedQueue extends Queue {
-  /** Reports whether a reading of the table that began at `readAtMs` (performance.now()) has found rows. */
+  /** Reports whether a table reading that began at `readAtMs` (performance.now()) has found rows. */
   found(hasRows: boolean, readAtMs: number): void;
 }
 
@@ -31,7 +31,7 @@ export function createQueue(): WatchedQueue {
     mayHaveRows = true;
     for (const end of [...waiting]) end();
   };
-  /** The latest time at which announced rows are due. A reading that began before it does not show them. */
+  /** The latest due time of announced rows. A reading that began before it does not show them. */
   let announcedMs = Number.NEGATIVE_INFINITY;
   return {
     get mayHaveRows() {

@@ -3,7 +3,7 @@ import { translatePgError } from './pg-errors.ts';
 /**
  * Calls `step` for every item round-robin, and again for items with the result true (more work), until none
  * remains or the signal aborts. An item with much work therefore does not delay the others. An item with a failing step
- * is left out; the others continue, unless the database is unavailable. Throws the first error at the end.
+ * is skipped; the others continue, unless the database is unavailable. Throws the first error at the end.
  */
 export async function roundRobin<Item>(
   items: readonly Item[],

@@ -13,7 +13,7 @@ import {
   unavailable,
 } from './primary.ts';
 
-/** What pg accepts as a statement, as far as this service uses it. */
+/** The statement forms that this service passes to pg. */
 type Statement = string | { readonly text: string; readonly name?: string };
 
 export interface SessionPoolOptions {
@@ -22,7 +22,7 @@ export interface SessionPoolOptions {
   /** See {@link createStatementSteps}. */
   readonly url: string;
   readonly shares: ConnectionShares;
-  /** Maximum time to read the state of a server. */
+  /** Maximum time to read a server's state. */
   readonly timeoutMs: number;
   readonly log: { warn(fields: object, message: string): void };
 }
@@ -55,7 +55,7 @@ const committing = /^\s*commit\b/i;
 
 /** Maximum length of a statement in a span. Values are parameters and are not recorded. */
 const textLimit = 1_000;
-/** Maximum number of cached steps. Bounds memory for statements whose text is built dynamically. */
+/** Maximum number of cached steps. Bounds memory for statements with dynamically built text. */
 const stepsKept = 500;
 /** Statements that are too cheap to get a span. */
 const silent = /^\s*(?:begin|rollback|set|listen)\b/i;
@@ -69,14 +69,14 @@ const maxWaiting = 1_000;
  * 1. Share: calls for one workspace use at most half of the connections, see {@link ConnectionShares}.
  * 2. Primary: a session is used only while its server is the current primary.
  * 3. Call: the statement ends with the RPC that it serves.
- * 4. Span: the statement is a step of the traces of the requests that it serves.
+ * 4. Span: the statement is a step in the traces of the requests that it serves.
  *
  * Code that has a session must not wait for another one of the same pool.
  */
 export class SessionPool extends pg.Pool {
   readonly #options: SessionPoolOptions;
   readonly #readServer: ReturnType<typeof createServerReader>;
-  /** The sessions in use or idle, with their servers as of the start of the session. */
+  /** The sessions in use or idle, with their servers as of the session's start. */
   readonly #sessions = new Map<Session, Server>();
 
   constructor(config: pg.PoolConfig & DialingConfig, options: SessionPoolOptions) {
@@ -101,7 +101,7 @@ export class SessionPool extends pg.Pool {
     });
   }
 
-  /** Runs one statement on a session of its own. A session whose statement has failed is closed. */
+  /** Runs one statement on its own session, and closes the session if the statement fails. */
   override readonly query = (async (...given) => {
     currentCall()?.check();
     const session = await this.connect();
@@ -138,8 +138,8 @@ export class SessionPool extends pg.Pool {
   }
 
   /**
-   * Step 2, primary. After a failover, the old primary may stay up and keep its sessions, whose reads are stale and
-   * whose writes fail.
+   * Step 2, primary. After a failover, the old primary may stay up and keep its sessions; their reads are stale and
+   * their writes fail.
    *
    * - A session reads the state of its server once, before its first use. A session whose settings are not in effect is
    *   rejected. If another session is on a later timeline of the same cluster, the new session is rejected. If the new
@@ -321,7 +321,7 @@ function busy(reason: string): RmsError {
 }
 
 /**
- * Creates a function that describes the span of a statement; it returns undefined for a statement without a span.
+ * Creates a function that describes a statement's span; it returns undefined for a statement without a span.
  * Returns undefined if this process does not trace.
  * @param url database URL; its host, port and name become span attributes
  */
@@ -352,7 +352,7 @@ function serverOf(url: string): Attributes {
   const { hostname, port, pathname } = new URL(url);
   return {
     [attribute.dbNamespace]: pathname.slice(1),
-    // The path of a Unix socket is encoded.
+    // A Unix socket's path is encoded.
     [attribute.serverAddress]: decodeURIComponent(hostname),
     [attribute.serverPort]: port === '' ? 5432 : Number(port),
   };

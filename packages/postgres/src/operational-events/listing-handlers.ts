@@ -5,10 +5,10 @@ import type { Pool, Queue } from '../db/index.ts';
 import { deleteEvents, type OperationalSchema, readEvents } from './operational-event-queries.ts';
 
 const most = 500;
-/** Well below the timeout of the caller. */
+/** Well below the caller's timeout. */
 const waitMs = 10_000;
 
-/** Returns the handlers by which the webhooks service fetches the queued events of another service. */
+/** Returns the handlers that let the webhooks service fetch the queued events of another service. */
 export function listingHandlers(
   pool: Pool,
   schema: OperationalSchema,

@@ -20,7 +20,7 @@ export interface NewOperationalEvent extends Tenant {
   readonly origin: EventOrigin;
 }
 
-/** The request that caused an event. Its ID is empty if there is none. */
+/** The request that caused an event. Its ID is empty without one. */
 export type EventOrigin = Pick<AuditOrigin, 'actor' | 'principal' | 'requestId'> & {
   readonly traceparent?: string;
   readonly tracestate?: string;
@@ -29,7 +29,7 @@ export type EventOrigin = Pick<AuditOrigin, 'actor' | 'principal' | 'requestId'>
 /** Maximum size of the records in a response, in bytes; at least one record. */
 const listedBytes = 1024 * 1024;
 
-/** Returns the query of a schema's queued events, for createDatabaseWatch. */
+/** Returns the query for a schema's queued events, for createDatabaseWatch. */
 export function queuedEvents(schema: OperationalSchema): string {
   return `select from ${schema}.operational_events order by workspace_id, environment, id`;
 }
@@ -88,7 +88,7 @@ function storable(_: string, part: unknown): unknown {
 }
 
 /**
- * Reads the first queued events of each tenant, in the order of their IDs. The tenants whose first events are the oldest
+ * Reads the first queued events of each tenant, in the order of their IDs. The tenants with the oldest first events
  * share the limit, so that a tenant with many events does not delay the others. The cost is one index lookup per tenant
  * with events (0.1 s for 10,000 tenants), and `limit` rows.
  */

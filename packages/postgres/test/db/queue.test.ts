@@ -3,7 +3,7 @@ import { createQueue } from '../../src/db/queue.ts';
 describe('createQueue', () => {
   const { signal } = new AbortController();
   const longMs = 60_000;
-  /** Returns a function that tells whether a sleep has ended, after everything that is due has run. */
+  /** Returns a function that tells whether a sleep is over, after everything that is due has run. */
   const watch = (sleep: Promise<void>) => {
     let hasEnded = false;
     void sleep.then(() => {

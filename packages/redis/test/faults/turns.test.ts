@@ -70,7 +70,7 @@ test('100,000 readings of the map of a Redis Cluster, whose slots move, leave no
   expect(bytesPerTurn).toBeLessThan(16);
 });
 
-/** Responses of a pipeline of the watch: epoch, run ID, confirmation and members. */
+/** Responses of a watch pipeline: epoch, run ID, confirmation and members. */
 const responses = [
   [null, 'OK'],
   [null, 'epoch'],

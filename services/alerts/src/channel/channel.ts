@@ -22,7 +22,7 @@ export interface Channel extends Tenant {
   readonly updatedAt: Date;
 }
 
-/** The fields of a request; undefined: not given. */
+/** Request fields; undefined: not given. */
 export interface ChannelFields {
   readonly name: string | undefined;
   readonly addresses: readonly string[] | undefined;
@@ -45,8 +45,8 @@ const maxAddresses = 20;
 const nameLength = 100;
 
 /**
- * Validates the fields of a channel, without its URL. `isNew`: the name and the destination are required. Returns an
- * empty list if they are valid.
+ * Validates a channel's fields, without its URL. `isNew`: the name and the destination are required. Returns an empty
+ * list if they are valid.
  */
 export function checkChannel(type: ChannelType, fields: ChannelFields, isNew: boolean): FieldViolation[] {
   const own = destinations[type];
@@ -78,7 +78,7 @@ export function checkChannel(type: ChannelType, fields: ChannelFields, isNew: bo
 /** Number of characters of a secret that its hint shows. */
 const hintLength = 4;
 
-/** Returns the end of a secret, to recognize it. */
+/** Returns a secret's end, to recognize it. */
 export function hintOf(secret: string): string {
   return `…${secret.slice(-hintLength)}`;
 }

@@ -5,7 +5,7 @@ import { oneLine } from '../email/email.ts';
 import type { ChannelType } from './channel.ts';
 import type { ChannelReport } from './report.ts';
 
-/** A request to the receiver of a channel. */
+/** A request to a channel's receiver. */
 interface ChannelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -126,7 +126,7 @@ function pageOf({ dashboardUrl, workspaceId, environment }: Rendered): string {
   return `${dashboardUrl}/w/${encodeURIComponent(workspaceId)}/${environment}/settings/alerts`;
 }
 
-/** Maximum length of the text of a section of Slack. */
+/** Maximum length of a Slack section's text. */
 const sectionLength = 3_000;
 
 /** Joins lines to texts that sections of Slack can hold. */

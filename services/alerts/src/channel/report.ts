@@ -2,7 +2,7 @@ import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import type { AlertKind } from '../rule/rule.ts';
 
-/** What a message to a channel says: one state change of one or more incidents. Stored as JSON, without secrets. */
+/** Content of a channel message: one state change of one or more incidents. Stored as JSON, without secrets. */
 export interface ChannelReport {
   readonly change: 'opened' | 'repeated' | 'acknowledged' | 'recovered' | 'ended' | 'test';
   readonly kind: AlertKind;

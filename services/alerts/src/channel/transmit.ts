@@ -31,7 +31,7 @@ interface QueuedReport {
   readonly sealed: Buffer;
 }
 
-/** Outcome of a request to the receiver of a channel. */
+/** Outcome of a request to a channel's receiver. */
 export interface Sent {
   readonly statusCode: number;
   /** Empty if the receiver accepted the message. */
@@ -60,7 +60,7 @@ export async function sendToChannel(
   return { statusCode, error: error ?? (isAccepted ? '' : statusError(statusCode)), responseBody, durationMs };
 }
 
-/** Statuses with which Slack and PagerDuty reject a message or its channel for good. */
+/** Slack's and PagerDuty's statuses for a permanently rejected message or channel. */
 const permanent = new Set([400, 401, 403, 404, 405, 410, 413, 415, 422]);
 
 /**

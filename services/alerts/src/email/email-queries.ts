@@ -3,7 +3,7 @@ import { deleteInBatches, type Queryable } from '@rms/postgres/db';
 import { dueRoundRobin } from '../due-round-robin.ts';
 import { maxDelayMs } from './email.ts';
 
-/** A queue of messages. `recipient` is an email address or the ID of a channel. */
+/** A queue of messages. `recipient` is an email address or a channel ID. */
 export type QueueTable = 'alerts.emails' | 'alerts.channel_messages';
 
 /** An email in the queue. Its content is encrypted. */

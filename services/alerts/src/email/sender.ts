@@ -30,7 +30,7 @@ export interface SenderParts {
   readonly name: string;
   readonly table: QueueTable;
   readonly pool: Pool;
-  /** The queue of the table. */
+  /** The table's queue. */
   readonly queue: Queue;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   /** See `AlertsConfig`. */
@@ -41,13 +41,13 @@ export interface SenderParts {
   ) => Promise<Delivered | { readonly outcome: 'unsendable'; readonly error: string }>;
   /** Called with the outcome of each attempt. */
   readonly count: (outcome: 'sent' | 'refused' | 'try_again' | 'given_up') => void;
-  /** What the messages are called in the log: "email". */
+  /** Name of the messages in the log: "email". */
   readonly noun: string;
   readonly log: Logger;
 }
 
 const batchSize = 5;
-/** Longer than the delivery of a message can take. */
+/** Longer than a message's delivery can take. */
 const leaseMs = 90_000;
 const maxReplyLength = 300;
 
@@ -91,7 +91,7 @@ export function createSender(parts: SenderParts): Worker {
   return {
     name,
     async run(signal) {
-      // The settings of the receiver may have changed.
+      // The receiver's settings may have changed.
       await hastenEmails(pool, table, leaseMs);
       while (!signal.aborted) {
         const messages = await leaseEmails(pool, batchSize, leaseMs, table);

@@ -21,7 +21,7 @@ export async function outcomesOf(pool: Pool, tenant: Tenant, emailIds: readonly 
   return outcomes.map(({ recipient, state, reply }) => ({ address: recipient, state: states.toValue(state), reply }));
 }
 
-/** Returns whether no attempt has ended. */
+/** Returns whether no attempt has finished. */
 function isPending({ state, reply }: EmailOutcome): boolean {
   return state === 'queued' && reply === '';
 }

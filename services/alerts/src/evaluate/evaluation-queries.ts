@@ -22,7 +22,7 @@ export async function takeDue(tx: Queryable, longestWaitMs: number): Promise<Ten
   return row && { workspaceId: row.workspace_id, environment: row.environment };
 }
 
-/** Returns the query of the tenants that are due within ten seconds, or that {@link takeDue} takes. */
+/** Returns the query for tenants that are due within ten seconds, or that {@link takeDue} takes. */
 export function evaluationsDue(longestWaitMs: number): string {
   return `(select from alerts.evaluations where due_at <= now() + interval '10 seconds' order by due_at limit 1) union all
           (select from alerts.evaluations where ${isLaterThan('due_at', longestWaitMs)} and due_at < 'infinity'

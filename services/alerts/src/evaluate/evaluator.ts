@@ -37,7 +37,7 @@ const pollMs = 1_000;
 const quietEveryMs = 60_000;
 const failedEveryMs = 60_000;
 
-/** Returns the query of the tenants that are due soon, for createDatabaseWatch. @param everyMs as for the evaluator */
+/** Returns the query for tenants that are due soon, for createDatabaseWatch. @param everyMs as for the evaluator */
 export function dueTenants(everyMs: number): string {
   return evaluationsDue(longestWaitMs(everyMs));
 }

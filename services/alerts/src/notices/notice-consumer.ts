@@ -19,7 +19,7 @@ import {
 
 export interface NoticeConsumerParts {
   readonly pool: Pool;
-  /** The queue of the evaluator. */
+  /** The evaluator's queue. */
   readonly evaluations: Pick<Queue, 'wake'>;
   readonly bus: EventBus;
   readonly topic: string;

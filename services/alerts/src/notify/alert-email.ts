@@ -31,7 +31,7 @@ export interface AlertEmail extends Tenant {
   readonly report?: EmailReport | undefined;
   /** Incidents that the same email reported and that are still open. */
   readonly remaining?: number;
-  /** Query of the page of requests that shows those of an incident about requests. */
+  /** Query of the requests page that shows an incident's requests. */
   readonly requestsSearch?: string | undefined;
 }
 
@@ -61,9 +61,9 @@ export function titleOf(kind: AlertKind, incidents: readonly [Titled, ...Titled[
 const maxListed = 50;
 
 /**
- * Returns the content of an email about one or more incidents of a rule. Its subject line names the object or the number
- * of objects, the workspace and the environment. A later email replies to the report and has its title, even if another
- * rule reported the problem.
+ * Returns the content of an email about one or more incidents of a rule. Its subject line shows the object or the
+ * number of objects, the workspace and the environment. A later email replies to the report and has its title, even if
+ * another rule reported the problem.
  */
 export function alertEmail(email: AlertEmail): EmailContent {
   const { kind, notice, environment, workspaceName, incidents, report, remaining = 0 } = email;

@@ -8,12 +8,12 @@ import type { Notification } from './notification-queries.ts';
 
 /** A group of notifications about a rule, as a channel sees it. */
 interface Group {
-  /** ID of the first notification, which identifies the report of a new problem. */
+  /** ID of the first notification, which identifies a new problem's report. */
   readonly id: string;
   readonly notice: Notice;
   readonly kind: AlertKind;
   readonly workspaceName: string;
-  /** The notifications, also those of muted incidents and those that another rule reports. */
+  /** The notifications, also of muted incidents and those that another rule reports. */
   readonly all: readonly Notification[];
   /** The notifications without them. */
   readonly told: readonly Notification[];
@@ -23,9 +23,9 @@ interface Group {
 }
 
 /**
- * Returns the messages of a group to a channel that is not of type email: one; to PagerDuty, one when a report begins
- * and one when none of its incidents is open any more. PagerDuty gets no reminders, and learns the end of muted
- * incidents too, because its own alert would stay open. Incidents that have ended silently are not reported.
+ * Returns a group's messages to a channel that is not of type email: one; to PagerDuty, one when a report begins and
+ * one when none of its incidents is open any more. PagerDuty gets no reminders, and learns the end of muted incidents
+ * too, because its own alert would stay open. Silently ended incidents are not reported.
  */
 export function messagesTo(channel: Channel, group: Group): NewChannelMessage[] {
   const { id, notice, kind, workspaceName, all, told, incidents, open } = group;

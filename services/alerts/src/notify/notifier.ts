@@ -65,10 +65,10 @@ export interface NotificationParts
   readonly reportId?: string;
 }
 
-/** The destinations of a rule. */
+/** A rule's destinations. */
 interface Destinations {
   readonly addresses: readonly string[];
-  /** Without those of type email. */
+  /** Without channels of type email. */
   readonly channels: readonly Channel[];
   /** Window of the rule. */
   readonly windowSeconds: number;
@@ -77,14 +77,14 @@ interface Destinations {
 /** Creates emails for pending notifications. */
 export interface Notifier extends Worker {
   /**
-   * Returns a function that queues a test for the recipients of a rule and returns their addresses and the IDs of the
-   * emails. It uses no other connection than that of its transaction, after which `onEmails` must be called. It throws
+   * Returns a function that queues a test for a rule's recipients and returns their addresses and the IDs of the
+   * emails. It uses only its transaction's connection; `onEmails` must be called after the transaction. It throws
    * `rate_limit_exceeded`. Rejects if auth is unavailable.
    */
   prepareTest(notification: NotificationParts, origin: AuditOrigin): Promise<QueueTest>;
 }
 
-/** Queues the emails of a test in a transaction. */
+/** Queues a test's emails in a transaction. */
 type QueueTest = (tx: Queryable) => Promise<{ recipients: readonly string[]; emailIds: readonly string[] }>;
 
 const batchSize = 20;
@@ -116,7 +116,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     onEmails,
   } = parts;
 
-  /** Returns the addresses of a rule, and its channels of other types than email. */
+  /** Returns a rule's addresses, and its channels of other types than email. */
   const destinationsOf = async (tenant: Tenant, kind: AlertKind): Promise<Destinations> => {
     const rule = ruleOf(withDefaults(tenant, await readRules(pool, tenant)), kind);
     const channels = await readChannels(pool, tenant, rule.channels);
@@ -163,7 +163,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     });
   };
 
-  /** Returns what is known of the requests that an incident is about; undefined if it is about something else. */
+  /** Returns details of the requests that an incident is about; undefined if it is about something else. */
   const requestDetailsOf = async (notification: Notification, windowSeconds: number) => {
     const { kind, notice, openedAt, createdAt } = notification;
     if (!isAboutRequests(kind)) return undefined;
@@ -289,8 +289,8 @@ function commonReport(notifications: readonly Notification[], incidents: Readonl
 }
 
 /**
- * Returns the emails that reported the incidents of a notification, by recipient: those of the same report, or else the
- * last of the thread, which another rule may have sent.
+ * Returns the emails that reported a notification's incidents, by recipient: those in the same report, or else the last
+ * of the thread, which another rule may have sent.
  */
 async function reportsTo(
   db: Queryable,

@@ -12,7 +12,7 @@ interface Page extends Pick<ChannelReport, 'change' | 'reportId' | 'incidents'> 
 
 /** Messages to PagerDuty channels outside of notifications: acknowledgements, and the silent end of incidents. */
 export interface Pages {
-  /** Queues state changes of incidents of one rule. Those that no message has reported are left out. */
+  /** Queues state changes of a rule's incidents. Those that no message has reported are left out. */
   queue(tx: Queryable, rule: Tenant & { readonly kind: AlertKind }, pages: readonly Page[]): Promise<void>;
   /** Queues the end of reports without an open incident. The transaction has ended `incidents` without a notice. */
   queueEnds(tx: Queryable, incidents: readonly StoredIncident[]): Promise<void>;

@@ -7,7 +7,7 @@ export const throttles = throttleTable('alerts.throttles');
 /**
  * Limits on emails that users request or cause. The limits per recipient apply across all workspaces. Recipients of
  * alerts are members of the workspace or have confirmed, so only the workspace is limited: its emails share a queue with
- * those of other workspaces.
+ * other workspaces' emails.
  */
 const paces = {
   alert: { workspace: { burst: 500, everySeconds: 10 }, recipient: undefined },

@@ -17,7 +17,7 @@ import type { Workspaces } from './workspaces.ts';
 export interface Recipients {
   /**
    * Returns the addresses that are neither members nor confirmed, in lower case. Rejects if auth is unavailable.
-   * @param tx the transaction in which the caller is, so that it uses no second connection
+   * @param tx the caller's transaction, so that it uses no second connection
    */
   unconfirmedOf(workspaceId: string, addresses: readonly string[], tx?: Queryable): Promise<Set<string>>;
   /**

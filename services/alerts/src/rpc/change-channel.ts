@@ -121,7 +121,7 @@ export function deleteChannel({ pool }: Pick<HandlerParts, 'pool'>): Handlers<ty
   };
 }
 
-/** Validates the fields of a request, and normalizes its URL. Throws `invalid_request`. */
+/** Validates a request's fields, and normalizes its URL. Throws `invalid_request`. */
 async function checked(
   { egress }: Pick<ChannelParts, 'egress'>,
   type: ChannelType,
@@ -159,7 +159,7 @@ function changed(box: SecretBox, before: Channel, fields: ChannelFields, signing
   };
 }
 
-/** Addresses outside the workspace that have not confirmed, in lower case, and the name of the workspace. */
+/** Addresses outside the workspace that have not confirmed, in lower case, and the workspace's name. */
 interface Outside {
   readonly addresses: ReadonlySet<string>;
   readonly workspaceName: string;

@@ -18,7 +18,7 @@ import { found, type HandlerParts } from './handler.ts';
 
 type Parts = Pick<HandlerParts, 'time' | 'idempotency'>;
 
-/** Acknowledges an open incident. One that is acknowledged stays unchanged. */
+/** Acknowledges an open incident. An acknowledged one stays unchanged. */
 export function acknowledgeIncident(
   { time, idempotency }: Parts,
   pages: Pages,

@@ -13,7 +13,7 @@ export const maxPageSize = 100;
 /** Dependencies of the handlers. */
 export interface HandlerParts {
   readonly pool: Pool;
-  /** The queue of the evaluator. */
+  /** The evaluator's queue. */
   readonly evaluations: Pick<Queue, 'wake'>;
   readonly time: Pick<DatabaseTime, 'nowMs'>;
   readonly idempotency: Idempotency;

@@ -9,7 +9,7 @@ import { toRuleMessage } from '../rule/rule-message.ts';
 import { readRules, readUnsubscribed } from '../rule/rule-queries.ts';
 import { type HandlerParts, maxPageSize } from './handler.ts';
 
-/** Returns a page of the rules, in the order of the kinds. Without a page size, returns all of them. */
+/** Returns a page of rules, in the order of kinds. Without a page size, returns all of them. */
 export function listRules(
   { pool, pageTokenKeys }: HandlerParts,
   recipients: Pick<Recipients, 'unconfirmedOf'>,

@@ -97,7 +97,7 @@ const addRequestGroup = (one: CountedRequestGroup, other: CountedRequestGroup) =
 const addDeliveryGroup = (one: CountedDeliveryGroup, other: CountedDeliveryGroup) =>
   addSums(one, other, deliveryGroupNames);
 
-/** Returns the counts of the webhooks, and the same counts for the sums of all webhooks. */
+/** Returns the webhooks' counts, and the same counts for the sums of all webhooks. */
 function withAll<T extends { readonly webhookId: string }>(counted: readonly T[]): T[] {
   return [...counted, ...counted.map((one) => ({ ...one, webhookId: '' }))];
 }

@@ -28,11 +28,11 @@ interface Parts extends ChannelParts, Omit<TransmitParts, 'db' | 'box'> {
   readonly isSending: boolean;
 }
 
-/** Length of the part of a response that is returned, in bytes. */
+/** Length of the returned part of a response, in bytes. */
 const bodyLength = 1_000;
 
 /**
- * Sends a test message, and returns the outcome of the first attempt. An alert that it opens in PagerDuty is resolved.
+ * Sends a test message, and returns the first attempt's outcome. An alert that it opens in PagerDuty is resolved.
  * Throws `rate_limit_exceeded`.
  */
 export function testChannel(parts: Parts): Handlers<typeof AlertsService>['testChannel'] {
@@ -67,7 +67,7 @@ export function testChannel(parts: Parts): Handlers<typeof AlertsService>['testC
   };
 }
 
-/** Returns the addresses of a channel that have confirmed. */
+/** Returns a channel's confirmed addresses. */
 async function recipientsOf(tx: Queryable, { recipients }: Parts, channel: Channel): Promise<string[]> {
   const unconfirmed = await recipients.unconfirmedOf(channel.workspaceId, channel.addresses, tx);
   return channel.addresses.filter((address) => !unconfirmed.has(address.toLowerCase()));

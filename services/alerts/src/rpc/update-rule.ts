@@ -105,7 +105,7 @@ function unique(addresses: readonly string[]): string[] {
   return [...new Map(addresses.map((address) => [address.trim().toLowerCase(), address.trim()])).values()];
 }
 
-/** Returns a violation for each channel of a rule that does not exist. */
+/** Returns a violation per channel of a rule that does not exist. */
 async function missingChannels(tx: Queryable, rule: Rule): Promise<FieldViolation[]> {
   const known = new Set((await readChannels(tx, rule, rule.channels)).map(({ id }) => id));
   const missing = rule.channels.filter((id) => !known.has(id));

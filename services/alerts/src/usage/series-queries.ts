@@ -29,7 +29,7 @@ export function readRequests(
 }
 
 /**
- * Reads the deliveries of a webhook, or with an empty `webhookId` of a tenant. Each row is an index entry, at most
+ * Reads a webhook's deliveries, or with an empty `webhookId` a tenant's. Each row is an index entry, at most
  * {@link rowLimit}, times {@link maxOutcomes} by outcome.
  */
 export function readDeliveries(
@@ -64,7 +64,7 @@ interface Source<Name extends string> {
   readonly limit?: number;
 }
 
-/** Reads the rows of a range in the order of an index, so that the limit bounds the cost. */
+/** Reads a range's rows in index order, so that the limit bounds the cost. */
 async function read<Name extends string>(
   db: Queryable,
   { workspaceId, environment }: Tenant,

@@ -8,7 +8,7 @@ import { addSums, noSums, type Period, type Sums, startOf } from './usage.ts';
 /** Maximum number of points of a series. */
 export const maxPoints = 1_500;
 
-/** The intervals of a series: whole periods from `fromMs` to `toMs` (exclusive). */
+/** Intervals of a series: whole periods from `fromMs` to `toMs` (exclusive). */
 export interface Range {
   readonly period: Exclude<Period, 'month'>;
   readonly fromMs: number;
@@ -87,7 +87,7 @@ export function toMessage<Name extends string>({ startMs, group, sums }: Point<N
 }
 
 /**
- * Returns the class of the response's status of a delivery's outcome: "2xx" to "5xx", or "none" without a response.
+ * Returns the response status class of a delivery's outcome: "2xx" to "5xx", or "none" without a response.
  * A successful attempt has status 200.
  */
 export function statusClassOf(outcome: string): string {

@@ -117,7 +117,7 @@ function adderTo<Row extends Tenant & { readonly latencies: readonly number[] }>
   };
 }
 
-/** Returns the column of a count. */
+/** Returns a count's column. */
 export function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -151,7 +151,7 @@ export async function addRuns(tx: Queryable, runs: readonly Run[]): Promise<void
   });
 }
 
-/** Requests that count towards the quota of a month, and that quota. undefined: nothing was counted. */
+/** Requests that count towards a month's quota, and that quota. undefined: nothing was counted. */
 export async function readMonth(
   db: Queryable,
   { workspaceId, environment }: Tenant,

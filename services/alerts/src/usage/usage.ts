@@ -25,13 +25,13 @@ const deliveryNames = [...deliveryGroupNames, 'failedAttempts'] as const;
 /** Sums with a latency histogram; see @rms/reporting/usage. */
 export type Sums<Name extends string> = Readonly<Record<Name, number>> & { readonly latencies: readonly number[] };
 
-/** Sums of the requests of a group in a period. */
+/** Sums of a group's requests in a period. */
 export type RequestGroupSums = Sums<(typeof requestGroupNames)[number]>;
 
 /** Sums of the requests in a period, and the quota as of the last report. A quota of 0 means no quota. */
 export type RequestSums = Sums<(typeof requestNames)[number]> & { readonly monthlyQuota: number };
 
-/** Sums of the deliveries of a group in a period. `latencies` counts attempts. */
+/** Sums of a group's deliveries in a period. `latencies` counts attempts. */
 export type DeliveryGroupSums = Sums<(typeof deliveryGroupNames)[number]>;
 
 /** Sums of the attempts and deliveries in a period. */

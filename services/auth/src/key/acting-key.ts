@@ -11,7 +11,7 @@ import { creatorOfKey, findKey } from './key-queries.ts';
  * Returns the caller in a workspace, for changes of members and invitations. An API key acts for the user who created
  * it, or the key that it was created with: with the user's present role, at most admin, so that it ends with the role.
  * A key that an operator created acts as an admin.
- * @param lockedRoleOf reads the role of a user; the default does not lock it
+ * @param lockedRoleOf reads a user's role; the default does not lock it
  */
 export async function actingWith(
   db: Queryable,

@@ -39,7 +39,7 @@ export async function lockToChange(
 
 /**
  * Checks that the caller may create a key. An API key must be valid, belong to the same workspace and environment, and
- * have every permission of the new key. So must the role of a user. Throws `invalid_api_key`, `api_key_expired`,
+ * have every permission of the new key. So must a user's role. Throws `invalid_api_key`, `api_key_expired`,
  * `insufficient_scope` or `insufficient_role`. Does nothing for operators.
  * @param locked keys that the transaction has locked, among them the granting key, so that a key that is being revoked
  *   does not create another one afterwards

@@ -17,7 +17,7 @@ interface KeyActivity {
   readonly creatorName?: string | undefined;
 }
 
-/** Returns a function that returns the activity of one of these keys. */
+/** Returns a function that returns the activity of any of these keys. */
 async function readActivity(
   db: Queryable,
   keys: readonly Pick<StoredKey, 'workspaceId' | 'id' | 'createdBy'>[],

@@ -44,7 +44,7 @@ const allowedIpsLimit = 100;
 /** The latest time that a google.protobuf.Timestamp can represent. */
 const latestExpiry = new Date('9999-12-31T23:59:59.999Z');
 
-/** Creates a key and its value. Only the hash of the value is stored. */
+/** Creates a key and its value. Only the value's hash is stored. */
 export function makeKey(input: KeyInput & KeyGrant & Pick<StoredKey, 'workspaceId' | 'environment' | 'createdBy'>): {
   key: StoredKey;
   value: string;

@@ -139,7 +139,7 @@ export async function lockMembers(
   return rows.map(({ user_id: userId, ...member }) => ({ userId, ...member, version: Number(member.version) }));
 }
 
-/** Returns a function that returns the role of one of these members, for `actingWith`. */
+/** Returns a function that returns the role of any of these members, for `actingWith`. */
 export function roleAmong(members: readonly MemberRole[]): (userId: string) => Promise<Role | undefined> {
   return (id) => Promise.resolve(members.find(({ userId }) => userId === id)?.role);
 }

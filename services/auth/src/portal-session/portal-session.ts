@@ -34,7 +34,7 @@ export function makePortalSession(
   return { ...input, id: newId('pts'), endsAt: new Date(now.getTime() + lifetimeSeconds * 1_000) };
 }
 
-/** Returns the permissions of a session: those of the portal that its key has. */
+/** Returns a session's permissions: its key's portal permissions. */
 export function sessionPermissions(key: KeyGrant): KeyPermission[] {
   return portalPermissions.filter((permission) => keyMay(key, permission));
 }

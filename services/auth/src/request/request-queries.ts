@@ -214,7 +214,7 @@ interface Condition {
   readonly methods?: readonly string[];
 }
 
-/** Returns the conditions of a filter, those that usually match the fewest requests first. */
+/** Returns a filter's conditions, those that usually match the fewest requests first. */
 function conditionsOf(filter: RequestFilter): Condition[] {
   const { actor, errorCode, statuses, clientAddress, keyId, route, method } = filter;
   const equals = (column: string, value: string | undefined, also = ''): Condition[] =>

@@ -10,7 +10,7 @@ import type { HandlerParts } from './handler.ts';
 
 const most = 100;
 const leaseSeconds = 60;
-/** Well below the timeout of the caller. */
+/** Well below the caller's timeout. */
 const waitMs = 3_000;
 
 /** Leases queued emails, and waits if there are none. An email that cannot be decrypted or decoded is logged and stays queued until it expires. */
@@ -23,7 +23,7 @@ export function leaseEmailRequests({
   return async ({ limit }, { signal, stopping }) => {
     if (limit < 1 || limit > most) throw invalid('limit', `must be 1 to ${most}`);
     const hasRows = await emails.untilRows(waitMs, stopping);
-    // Emails that nobody receives must not be leased.
+    // An aborted call must not lease emails.
     if (!hasRows || signal.aborted) return { emailRequests: [] };
     const leased = await leaseEmails(pool, limit, leaseSeconds);
     const emailRequests = leased.flatMap(({ id, sealed }) => {
@@ -42,7 +42,7 @@ export function leaseEmailRequests({
 
 /**
  * Leases the oldest queued emails for `leaseSeconds`, so that concurrent callers get different ones. A longer lease is of
- * a clock that was ahead, and has ended.
+ * a clock that was ahead, and is over.
  */
 export async function leaseEmails(
   db: Queryable,

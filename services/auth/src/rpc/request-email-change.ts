@@ -62,7 +62,7 @@ export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersSe
   };
 }
 
-/** Stores the hash of the confirming token. Returns false if another user has the address. */
+/** Stores the confirming token's hash. Returns false if another user has the address. */
 async function insertEmailChange(
   tx: Queryable,
   tokenHash: Buffer,

@@ -18,7 +18,7 @@ describe('Revocation markers', () => {
   let stopping = new AbortController();
   let running: Promise<void>[] = [];
   const database = perSuite(authDatabase);
-  // A worker that still runs would set the markers of the next test.
+  // A worker that still runs would set the next test's markers.
   afterEach(async () => {
     stopping.abort();
     await Promise.all(running);

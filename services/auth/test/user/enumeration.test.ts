@@ -15,7 +15,7 @@ describe('The existence of an account', () => {
     const before = work.length;
     const response = await call().catch((error) => ({
       code: error.code,
-      // The seconds to wait depend on the duration of the earlier attempts.
+      // The seconds to wait depend on the earlier attempts' duration.
       message: error.message.replaceAll(/\d+/g, 'n'),
       details: error.details,
     }));

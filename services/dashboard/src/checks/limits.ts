@@ -8,7 +8,7 @@ interface Call extends Pick<CallOptions, 'context'> {
   readonly tenant: { readonly workspaceId: string };
 }
 
-/** Returns the limits of a workspace. */
+/** Returns a workspace's limits. */
 export async function readLimits(
   { workspaces }: Pick<Backend, 'workspaces'>,
   { limits }: Pick<DashboardConfig, 'limits'>,
@@ -18,7 +18,7 @@ export async function readLimits(
   return limitsOf(plan, limits);
 }
 
-/** Returns the limits of a plan. Where it sets none, those of the installation apply. */
+/** Returns a plan's limits. Where it sets none, the installation's apply. */
 export function limitsOf(plan: Plan | undefined, limits: DashboardConfig['limits']): CallerLimits {
   return {
     rateLimitRequests: Number(plan?.rateLimitRequests ?? limits.rateLimitRequests),

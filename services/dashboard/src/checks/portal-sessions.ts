@@ -11,8 +11,8 @@ import type { UserRates } from './user-rates.ts';
 /** Checks the portal sessions of requests. Pages send the token in a header that browsers never add themselves. */
 export interface PortalSessions {
   /**
-   * Returns the session of a request; undefined if the request names none. Throws `portal_session_ended` if the session
-   * is not valid, and `rate_limit_exceeded` if it makes too many calls.
+   * Returns a request's session; undefined if the request names none. Throws `portal_session_ended` if the session is
+   * not valid, and `rate_limit_exceeded` if it makes too many calls.
    */
   find(request: IncomingMessage): Promise<PortalSession | undefined>;
 }
@@ -63,7 +63,7 @@ export function checkPortalTenant(
   return { tenant, may, callerId: id, caller: { principal: { ...tenant, keyId, permissions }, actorName } };
 }
 
-/** Returns the permissions of a session. */
+/** Returns a session's permissions. */
 export function permissionsOfPortal(session: PortalSession): KeyPermission[] {
   return portalPermissions.filter((one) => session.permissions.includes(one));
 }

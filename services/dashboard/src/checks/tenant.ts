@@ -15,7 +15,7 @@ export interface Selected {
   may(permission: Permission): boolean;
   /** ID of the user or of the portal session. */
   readonly callerId: string;
-  /** The part of the context that names the caller. */
+  /** The context's part that identifies the caller. */
   readonly caller: Pick<CallContext, 'actor' | 'actorName'> & {
     readonly principal: NonNullable<CallContext['principal']> & { readonly workspaceId: string };
   };

@@ -12,7 +12,7 @@ export type Locals = RequestLocals & {
 
 export type PageResponse = AppResponse<Locals>;
 
-/** Returns the state of a new request. */
+/** Returns a new request's state. */
 export function newLocals(): Omit<Locals, keyof RequestLocals> {
   return { userId: undefined, portalSessionId: undefined, errorCode: '' };
 }

@@ -59,7 +59,7 @@ const timeoutSeconds = 10;
 /** Limits a sign-in's end, which takes up to five requests. */
 const finishTimeoutMs = 20_000;
 const clockToleranceSeconds = 60;
-/** Length up to which texts of a provider are shown. */
+/** Maximum length of a provider's shown texts. */
 export const maxShownLength = 200;
 const scope = 'openid email';
 

@@ -5,7 +5,7 @@ import { tenantEndpoint } from './endpoint.ts';
 export interface UnfinishedDocument {
   /** 10,000 means 10,000 or more. */
   readonly count: number;
-  /** Creation of the oldest one; null if there is none. */
+  /** Creation of the oldest one; null: none. */
   readonly oldest_at: string | null;
 }
 

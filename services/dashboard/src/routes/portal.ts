@@ -17,7 +17,7 @@ export const openPortal = linkEndpoint('/api/portal/open', async (call): Promise
   return { token, ...portalDocument(session) };
 });
 
-/** Returns the session of a page that was reloaded. */
+/** Returns a reloaded page's session. */
 export const getPortal = openEndpoint({
   access: 'open',
   method: 'get',

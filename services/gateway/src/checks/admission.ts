@@ -33,9 +33,9 @@ export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoin
  * this order:
  *
  * 1. 429 for an address with too many failed authentications, unless the key was valid recently
- * 2. 401: the form of the key, then its verdict, from the cache or by auth
- * 3. 403: the allowlist of the key, then the permission that the endpoint requires
- * 4. 429: rate limits and quota, in one round trip with the revocation marker; a 403 takes from a limit of its own
+ * 2. 401: the key's form, then its verdict, from the cache or by auth
+ * 3. 403: the key's allowlist, then the permission that the endpoint requires
+ * 4. 429: rate limits and quota, in one round trip with the revocation marker; a 403 takes from its own limit
  *
  * If the marker shows that the key has changed, step 3 is repeated with a new verdict of auth.
  */
@@ -53,7 +53,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
     }
   };
 
-  /** Checks the address, the permission and the limits of a caller. Returns the caller by the newest verdict. */
+  /** Checks a caller's address, permission and limits. Returns the caller by the newest verdict. */
   async function authorize(
     { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
     request: Request,
@@ -162,7 +162,7 @@ function checkAllowlist(
   });
 }
 
-/** Returns the error for a key without the required permission. It names what is required and what the key has. */
+/** Returns the error for a key without the required permission. It contains the required one and the key's own. */
 function checkPermission({ grant: key }: Caller, required: Permission): RmsError | undefined {
   if (keyMay(key, required)) return undefined;
   const message =

@@ -19,7 +19,7 @@ export type Locals = RequestLocals & {
 
 export type ApiResponse = AppResponse<Locals>;
 
-/** Returns the state of a new request. */
+/** Returns a new request's state. */
 export function newLocals(): Omit<Locals, keyof RequestLocals> {
   return {
     trace: untraced,

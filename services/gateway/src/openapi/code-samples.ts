@@ -123,7 +123,7 @@ interface Syntax {
   readonly areKeysQuoted: boolean;
 }
 
-/** Returns a value in the syntax of a language, in several lines if it is long. */
+/** Returns a value in a language's syntax, in several lines if it is long. */
 function literal(value: Json, syntax: Syntax, indent = ''): string {
   const { quote, words, areKeysQuoted } = syntax;
   if (typeof value === 'string') {

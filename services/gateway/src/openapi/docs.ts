@@ -41,7 +41,7 @@ const configuration = {
   url: 'openapi.json',
   authentication: { preferredSecurityScheme: 'apiKey' },
   documentDownloadType: 'json',
-  // The samples of the document are complete; generated ones of other languages would not use our clients.
+  // The document's samples are complete; generated ones of other languages would not use our clients.
   hiddenClients: true,
   hideClientButton: true,
   persistAuth: false,

@@ -110,7 +110,7 @@ function disableOptionalParameters({ paths = {} }: ReturnType<typeof createDocum
   }
 }
 
-/** Returns the tags of the operations, between the pages of the guides, and the groups of both for viewers. */
+/** Returns the operations' tags, between the guides' pages, and the groups of both for viewers. */
 function tagsOfDocument() {
   const names = Object.keys(tags);
   const { groups, additions } = readGuide(names);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A page of the reference: a tag of the OpenAPI document, usually without operations. */
+/** A reference page: a tag in the OpenAPI document, usually without operations. */
 interface Page {
   readonly name: string;
   readonly description: string;
@@ -73,7 +73,7 @@ function withLinks(text: string, file: File, targets: ReadonlyMap<string, string
     .trim();
 }
 
-/** Returns the anchor of a heading, as the viewer and the documents make it. */
+/** Returns a heading's anchor, as the viewer and the documents make it. */
 function slugOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -23,7 +23,7 @@ interface PublisherParts {
   readonly makeDue: (partition: number) => void;
 }
 
-/** Sends the batches of a relay session. */
+/** Sends a relay session's batches. */
 export type Publisher = ReturnType<typeof createPublisher>;
 
 /** A batch in flight. */

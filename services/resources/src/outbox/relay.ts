@@ -42,7 +42,7 @@ export interface RelayOptions {
   readonly metrics: Metrics;
   /** Interval of polling without a notification, while the outbox may have rows. */
   readonly pollMs?: number;
-  /** Interval at which the relay checks whether another relay has stopped. Relays that start notify the others. */
+  /** Interval of the relay's checks whether another has stopped. Relays that start notify the others. */
   readonly balanceMs?: number;
   /** How often the relay checks that its session sees the rows that other sessions see. */
   readonly stallCheckMs?: number;
@@ -74,7 +74,7 @@ export interface Relay extends Worker {
  * the limit keeps a stuck partition from delaying the others.
  */
 const roundMs = 25;
-/** Interval at which a relay without others verifies that its session works. */
+/** Interval of session checks by a relay without others. */
 const aloneMs = 5_000;
 /** Maximum time at shutdown for batches in flight. */
 const drainMs = 5_000;
@@ -101,7 +101,7 @@ export function createRelay(options: RelayOptions): Relay {
   const handed = new HandedEvents();
   let publisher: Publisher | undefined;
   let pollAtMs = 0;
-  /** Wakes the relay for events that it knows. A poll that was not needed in the meantime need not be made up for. */
+  /** Wakes the relay for events that it knows. A skipped poll need not be made up for. */
   const wakeForKnown = () => {
     if (!queue.mayHaveRows) pollAtMs = performance.now() + pollMs;
     queue.wake();

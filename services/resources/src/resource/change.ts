@@ -15,7 +15,7 @@ export interface Change {
   readonly action: { readonly kind: 'update'; readonly update: ResourceUpdate } | { readonly kind: 'delete' };
 }
 
-/** The outcome of a change batch: the result of each change, and the rows that the transaction must write. */
+/** Outcome of a change batch: the result of each change, and the rows that the transaction must write. */
 export interface Outcome {
   /** In the changes' order: the updated resource, the last state of the deleted resource, or the error. */
   readonly responses: readonly (Resource | RmsError)[];

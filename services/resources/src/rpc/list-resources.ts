@@ -168,7 +168,7 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     if (i > 0) from += ` and exists (select from ${withPair({ key, value })} and p.resource_id = r.id limit 1)`;
     from += ` and r.metadata ->> ${key} = ${value}`;
   }
-  // The limit of one row keeps the order of the candidates, so that the page ends the scan.
+  // The one-row limit keeps the candidates' order, so that the page ends the scan.
   const source = candidates
     ? `(${candidates} limit ${maxCandidates}) as candidate cross join lateral (
          select * from resources.resources as r
@@ -216,7 +216,7 @@ function withPair({ key, value }: PairParameters): string {
   );
 }
 
-/** Returns the query for the IDs of the resources with a pair after `start`, in the list's order. */
+/** Returns the query for the IDs of resources with a pair after `start`, in the list's order. */
 function candidatesOf(
   pair: PairParameters,
   { start, descending }: { readonly start: string | undefined; readonly descending: boolean },

@@ -73,7 +73,7 @@ export function createDeliveryUsage(
     flushEveryMs: flushGroupsEveryMs,
   });
 
-  /** Calls `count` with the counts of a webhook, and with those of the groups that a delivery belongs to. */
+  /** Calls `count` with counts of a webhook and of the groups that a delivery belongs to. */
   const countIn = (
     of: Tenant & { readonly webhookId: string; readonly eventType: string },
     outcome: string,

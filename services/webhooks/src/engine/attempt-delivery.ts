@@ -23,7 +23,7 @@ export interface AttemptParts {
   release(job: DeliveryJob): Promise<void>;
   /** Whether the last attempt at a webhook was slow or failed. */
   isFailing(webhookId: string): boolean;
-  /** Whether the circuit of a webhook is open. */
+  /** Whether a webhook's circuit is open. */
   isOpen(webhookId: string): boolean;
 }
 
@@ -70,7 +70,7 @@ export function createAttempt(parts: AttemptParts) {
     } catch (error) {
       if (!(error instanceof NoConnectionError)) throw error;
       report.unconnected(error);
-      // It keeps its slot meanwhile.
+      // The delivery keeps its slot.
       await abortableDelay(limits.noConnectionMs, signal);
       await release(job);
       return notAttempted;

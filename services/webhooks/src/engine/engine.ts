@@ -15,7 +15,7 @@
  * Modes of the engine:
  *
  *   running   polls while webhooks are scheduled (docs/adr/0033), and leases within the limits
- *   behind    results cannot be recorded: attempts in flight wait, and nothing is leased
+ *   behind    results cannot be recorded: attempts in flight wait, and leasing stops
  *   failed    the worker has thrown and was restarted: waits 1.5 s, then runs
  *   stopping  leases nothing, releases what is ahead, and waits for the attempts in flight for at most 20 s
  *
@@ -210,7 +210,7 @@ export class DeliveryEngine implements Worker {
     return webhooks.length > 0 ? 0 : Math.min(nextMs, limits.pollMs);
   }
 
-  /** Leases deliveries that can start now, one statement at a time. Slots that become free meanwhile share the next. */
+  /** Leases deliveries that can start now, one statement at a time. Slots freed during one share the next. */
   #refill(): void {
     if (this.#refilling || !this.#mayLease) return;
     this.#refilling = true;
@@ -295,7 +295,7 @@ export class DeliveryEngine implements Worker {
   async #share(change: EndpointChange): Promise<void> {
     try {
       await this.#saveChange(change);
-      // The next poll reads the time of the probe, or leases the deliveries of a circuit that has closed.
+      // The next poll reads the probe's time, or leases a closed circuit's deliveries.
       this.wake();
     } catch (err) {
       this.#parts.log.warn({ err, webhook_id: change.webhookId }, 'could not store the state of an endpoint');

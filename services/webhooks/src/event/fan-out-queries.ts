@@ -153,7 +153,7 @@ const storeEvents = statementWith(
  * Locks the feeds of the event tenants until the commit, so that positions become visible in order and without gaps.
  * A statement that starts afterwards sees every event stored before it, so that no event is stored twice. Feeds are
  * locked in sorted order, so that two instances cannot deadlock. Feeds of an earlier epoch enter the current one; the
- * others are locked without being written. The limit of the wait is set before the first lock.
+ * others are locked without being written. The wait limit is set before the first lock.
  */
 function feedsLock(events: readonly ResourceEvent[]): Statement {
   const tenants = [

@@ -202,7 +202,7 @@ const createDeliveries = statementWith(
  * Deliveries within the free capacity of this instance are leased. The lease makes each due when it ends. Capacity
  * ignores the budget of failing endpoints, which only `leaseFor` enforces. Other deliveries are due immediately,
  * except those that wait for an earlier delivery of their lane. For a disabled webhook, a `skipped` entry is logged.
- * An event that does not match the filter of a webhook makes no delivery, and is counted.
+ * An event that does not match a webhook's filter makes no delivery, and is counted.
  */
 export function creatingDeliveries(
   events: Undelivered,

@@ -62,7 +62,7 @@ export function eventsOf(client: OperationalEventsClient): Source {
  *   queued in the service ──listed──► stored in the feed ──► deleted in the service
  *
  * If the process dies in between, the events are listed again, by this instance or another one: stored ones have no
- * effect. Events of a tenant that cannot be stored stay queued, and do not delay those of other tenants.
+ * effect. Events of a tenant that cannot be stored stay queued, and do not delay other tenants' events.
  * @param wait waits for further events after a listing that found none
  */
 export function createOperationalEvents(

@@ -11,12 +11,12 @@ interface Served {
 
 export interface TenantWorkerParts<T extends Served> {
   readonly name: string;
-  /** The queue of the work. */
+  /** The work queue. */
   readonly queue: Pick<Queue, 'sleep'>;
   /** Reads the tenants with work. */
   readonly readTenants: () => Promise<readonly T[]>;
   /**
-   * Does a part of a tenant's work. Returns whether the tenant may have more work that can be done now.
+   * Does part of a tenant's work. Returns whether the tenant may have more work that can be done now.
    * @param failures how often the tenant has failed since its last success
    */
   readonly step: (tenant: T, failures: number) => Promise<boolean>;

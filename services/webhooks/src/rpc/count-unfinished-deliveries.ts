@@ -26,8 +26,8 @@ interface Unfinished {
 }
 
 /**
- * Counts deliveries that have not ended. Scans one range of the primary key, in which the deliveries of the oldest
- * events are first.
+ * Counts deliveries that have not ended. Scans one range of the primary key, where the oldest events' deliveries are
+ * first.
  */
 export async function countUnfinished(db: Queryable, { workspaceId, environments }: TenantScope): Promise<Unfinished> {
   const { rows } = await db.query<Unfinished>({

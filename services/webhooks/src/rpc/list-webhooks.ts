@@ -34,9 +34,9 @@ interface WebhookPage extends TenantScope {
   readonly limit: number;
 }
 
-/** SQL expression for the status of the webhook `w`. */
+/** SQL expression for the status of webhook `w`. */
 const statusOf = "case when w.status = 'active' and w.paused_at is not null then 'paused' else w.status end";
-/** SQL expression for the state of the webhook `w` with the endpoint `e`, as the API shows it. */
+/** SQL expression for the state of webhook `w` with the endpoint `e`, as the API shows it. */
 const healthOf = `case when w.status = 'disabled' then 'disabled'
                        when w.paused_at is not null or e.open_since is not null then 'paused'
                        when w.failing_since is not null then 'failing' else 'healthy' end`;
@@ -71,7 +71,7 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
   };
 }
 
-/** Runs the queries of a filtered list, so that webhooks created between them do not shift the last one that was read. */
+/** Runs a filtered list's queries, so that webhooks created between them do not shift the last one read. */
 function inSnapshot<T>(pool: Pool, read: (tx: Queryable) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only');

@@ -4,10 +4,10 @@ import { deliveryHeaderNames } from '@rms/base/signature';
 import { secretHeadersContext, type WebhookRef } from '../secrets/contexts.ts';
 import type { Webhook } from './webhook.ts';
 
-/** Custom headers of the requests to an endpoint, in the order in which they are sent. */
+/** Custom headers of the requests to an endpoint, in sending order. */
 export type CustomHeaders = Readonly<Record<string, string>>;
 
-/** The settings of a webhook that add headers to its requests. */
+/** Settings of a webhook that add headers to its requests. */
 type HeaderSettings = Pick<Webhook, 'headers' | 'secretHeaders' | 'secretHeadersSealed' | 'signatureAlias'>;
 
 export const noHeaders: HeaderSettings = {

@@ -1,6 +1,6 @@
 import type { Webhook } from './webhook.ts';
 
-/** The settings of a webhook that its deliveries need. */
+/** Settings of a webhook that its deliveries need. */
 export type Endpoint = Pick<
   Webhook,
   | 'url'
@@ -48,7 +48,7 @@ export const previousSecretColumns = ['previous_secret_sealed', 'previous_secret
   .map((column) => `case when w.previous_secret_until > now() then w.${column} end as ${column}`)
   .join(', ');
 
-/** The columns that form an endpoint, except those of the previous secret. */
+/** The columns that form an endpoint, except for the previous secret. */
 const plainColumns = [
   'url',
   'secret_sealed',

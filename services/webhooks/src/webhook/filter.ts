@@ -29,7 +29,7 @@ export function parseFilter(json: string, field = 'filter'): { filter?: FilterGr
 
 /**
  * Returns a filter as a text search query (tsquery), which PostgreSQL evaluates on the terms of an event; see
- * `webhooks.filter_terms()`. Its time is linear in the size of the filter.
+ * `webhooks.filter_terms()`. Its time is linear in the filter's size.
  */
 export function filterQuery(element: FilterElement): string {
   if (isGroup(element)) return combined(element.all ? '&' : '|', (element.all ?? element.any ?? []).map(filterQuery));
@@ -65,7 +65,7 @@ function lexeme(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
-/** Returns the value of a field in an event; undefined if it is absent or not a string. */
+/** Returns a field's value in an event; undefined if it is absent or not a string. */
 export function valueIn(event: unknown, field: string): string | undefined {
   const data = partOf(event, 'data');
   const isPrevious = field.startsWith('previous_attributes.');

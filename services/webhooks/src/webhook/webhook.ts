@@ -50,7 +50,7 @@ export interface Webhook extends Tenant {
   readonly updatedAt: Date;
 }
 
-/** Returns the fields of a webhook that depend on its status. `at` is the time of the change. */
+/** Returns a webhook's fields that depend on its status. `at` is the time of change. */
 export function withStatus(before: Webhook | undefined, status: WebhookStatus, at: Date) {
   return {
     status,

@@ -4,8 +4,8 @@ import { postponeUnrecorded, type Recording, recordAttempts } from '../../src/en
 import type { Recorder, RecorderParts } from '../../src/engine/record/recorder.ts';
 
 /**
- * A reference for `createRecorder`: it writes one result after another, each in a statement of its own, and repeats it
- * until PostgreSQL stores or rejects it.
+ * A reference for `createRecorder`: it writes one result after another, each in its own statement, and repeats it until
+ * PostgreSQL stores or rejects it.
  */
 export function createNaiveRecorder({ pool, counters, onFreed }: RecorderParts): Recorder {
   const stopped = new AbortController();

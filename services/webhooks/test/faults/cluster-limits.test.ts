@@ -20,7 +20,7 @@ describe('three instances of the service', () => {
   // Ends first, which ends the running attempts.
   const receiver = perSuite(startReceiver);
   beforeAll(async () => {
-    // The first heartbeat of an instance may precede the heartbeats of the others.
+    // The first heartbeat of an instance may precede the others' heartbeats.
     await nextBeat();
     await nextBeat();
   });

@@ -26,7 +26,7 @@ describeWith('kafka', 'a tenant whose events cannot be stored, on Kafka', () => 
   const subscribed = () => rms.newSubscriber(receiver.url, { ordered: true });
   const publish = (partition: number, ...events: ReturnType<typeof newEvent>[]) =>
     rms.bus.publish({ topic, partition, records: events.map(toRecord) }, AbortSignal.timeout(30_000));
-  /** Events of one resource. */
+  /** A resource's events. */
   const eventsOf = laneOf;
   const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id);
   const parkedIn = async (partition: number, { workspaceId }: Tenant) =>

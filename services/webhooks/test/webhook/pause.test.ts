@@ -11,7 +11,7 @@ describe('a paused webhook', () => {
   const statusesOf = async (tenant: Tenant) => (await rms.list(tenant)).map(({ status }) => status);
   const healthOf = async (tenant: Tenant, id: string) =>
     (await rms.webhooks.batchGetWebhookHealth({ ...tenant, ids: [id] })).healths[0];
-  /** Waits until the schedule of a webhook is stopped. */
+  /** Waits until a webhook's schedule is stopped. */
   const unscheduled = (id: string) =>
     waitUntil(
       async () => {

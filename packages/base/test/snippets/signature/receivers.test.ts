@@ -127,7 +127,7 @@ function run(cwd: string, [name = '', ...args]: readonly string[]): void {
   if (status !== 0) throw new Error(`${[name, ...args].join(' ')}: ${error?.message ?? stdout + stderr}`);
 }
 
-/** Writes the project of a variant and builds it. Returns its folder. */
+/** Writes a variant's project and builds it. Returns its folder. */
 function build({ receiver, verify, sources = '.', files = {}, build = [] }: Framework, variant: string): string {
   const project = join(folder, variant.replaceAll(/\W+/g, '-'));
   mkdirSync(join(project, sources), { recursive: true });

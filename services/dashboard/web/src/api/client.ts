@@ -49,7 +49,7 @@ export async function renewSession(): Promise<void> {
   current = account;
 }
 
-/** Throws `other_user` if the browser has signed in as another user than the one that the page shows data of. */
+/** Throws `other_user` if the browser has signed in as another user than the page's. */
 export function checkSameUser({ user: shown }: SessionAccount, { user }: SessionAccount): void {
   if (user.id === shown.id) return;
   const message =

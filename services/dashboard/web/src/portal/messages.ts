@@ -15,7 +15,7 @@ export const messages = {
   reopen: 'Open this page again from the application that you came from.',
 } as const;
 
-/** Replaces the placeholders of a message ("{host}"). */
+/** Replaces a message's placeholders ("{host}"). */
 export function fill(message: string, values: Readonly<Record<string, string>>): string {
   return message.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }

@@ -77,7 +77,7 @@ export function PortalNotFound() {
   );
 }
 
-/** Page without a session: the link does not work, or the session has ended. */
+/** Page without a session: the link does not work, or the session is over. */
 export function PortalNotice({
   title,
   returnUrl = null,

@@ -12,8 +12,8 @@ import { deliverySearch, formatSearch, parseSearch, textSearch } from '../search
 import { PortalNotFound, PortalShell } from './portal-pages.tsx';
 
 /**
- * Creates the router of a session's pages. Their routes are those of the dashboard (router.tsx), below "/portal", so that
- * both show the same components.
+ * Creates the router of a session's pages. Their routes are the dashboard's (router.tsx), below "/portal", so that both
+ * show the same components.
  */
 export function createPortalRouter(session: PortalDocument) {
   const { workspace, environment } = session;

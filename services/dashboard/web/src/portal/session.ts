@@ -33,7 +33,7 @@ function keepToken(portalToken: string): void {
   history.replaceState(history.state, '');
 }
 
-/** Calls `onEnd` when the server refuses a call because the session has ended. */
+/** Calls `onEnd` when the server refuses a call because the session is over. */
 export function watchSession(onEnd: () => void): void {
   const check = ({ type, action }: { readonly type: string; readonly action?: { readonly type: string } }) => {
     if (type !== 'updated' || action?.type !== 'error' || !('error' in action)) return;
@@ -43,7 +43,7 @@ export function watchSession(onEnd: () => void): void {
   queryClient.getMutationCache().subscribe(check);
 }
 
-/** Whether an error says that the session has ended. */
+/** Whether an error says that the session is over. */
 export function isEnd(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'portal_session_ended';
 }

@@ -16,7 +16,7 @@ function applyPortalTheme({ mode, primary_color: color }: PortalDocument['theme'
     document.documentElement.style.setProperty(name, value);
 }
 
-/** Shows the portal's pages for the session of the link, or the reason why there is none. */
+/** Shows the portal's pages for the link's session, or the reason why it has none. */
 export async function showPortal(render: (pages: ReactNode) => void): Promise<void> {
   document.title = messages.webhooks;
   try {

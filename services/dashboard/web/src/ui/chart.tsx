@@ -21,7 +21,7 @@ interface ChartProps<T> {
   readonly series: readonly Series<T>[];
   /** Formats a value with its unit. */
   readonly textOf: (value: number) => string;
-  /** Formats the start of a point. */
+  /** Formats a point's start. */
   readonly timeOf: (start: string) => string;
 }
 
@@ -58,7 +58,7 @@ export function Chart<T extends { readonly start: string }>(props: ChartProps<T>
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
-    // The colors of the canvas are those of the theme when it was drawn.
+    // The canvas has the theme's colors from when it was drawn.
     const redraw = () => made.redraw();
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', redraw);
@@ -127,7 +127,7 @@ function Swatch({ of }: { readonly of: Series<never>['className'] }) {
 
 const tipGap = 12;
 
-/** Places the tooltip beside its point, on the side with more space. */
+/** Places the tooltip near its point, on the side with more space. */
 function placeOf({ left, width }: Pointed) {
   return left > width / 2 ? { right: width - left + tipGap } : { left: left + tipGap };
 }
@@ -164,7 +164,7 @@ function optionsOf<T extends { readonly start: string }>(
     height,
     legend: { show: false },
     padding: [10, 8, 0, 0],
-    // Days are those of UTC.
+    // Days are in UTC.
     ...(stepMs >= 86_400_000 ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'UTC') } : {}),
     cursor: { y: false, drag: { x: false, y: false }, points: { show: !isBars } },
     scales: {

@@ -12,12 +12,12 @@ export interface Outgoing extends DeliveryContent {
   readonly endpoint: Pick<Endpoint, 'url' | 'headers' | 'timeoutMs' | 'signatureAlias'>;
 }
 
-/** What the log shows instead of a secret value. */
+/** Shown in the log instead of a secret value. */
 const hiddenValue = '(secret)';
 
 /**
- * Makes one attempt: a signed POST with the custom headers, as {@link post} sends it. Every error becomes the result of the attempt. Only status
- * 200 is a success.
+ * Makes one attempt: a signed POST with the custom headers, as {@link post} sends it. Every error becomes the attempt's
+ * result. Only status 200 is a success.
  */
 export async function send(agent: OriginPools, secrets: OpenedSecrets, outgoing: Outgoing): Promise<AttemptResult> {
   const { workspaceId, endpoint, body } = outgoing;

@@ -10,11 +10,11 @@ export interface Lane {
 interface Freed {
   /** Number of deliveries that became due. */
   readonly freed: number;
-  /** The lane after which the next call continues; undefined: there are no more lanes. */
+  /** The next call continues after this lane; undefined: there are no more lanes. */
   readonly last: Lane | undefined;
 }
 
-/** Bounds the duration of a statement. A tenant can have a lane per resource. */
+/** Bounds a statement's duration. A tenant can have a lane per resource. */
 const lanesPerScan = 5_000;
 
 /** Creates the housekeeping task that calls {@link freeLanes}; each run continues after the lanes of the one before. */

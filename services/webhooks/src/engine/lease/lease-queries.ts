@@ -99,7 +99,7 @@ const settings: Statement = {
          set local enable_sort = off`,
 };
 
-/** Locks webhooks, and stores the IDs of the locked ones in {@link lockedSetting}. */
+/** Locks webhooks, and stores the locked ones' IDs in {@link lockedSetting}. */
 const lock = statementWith<{ webhookIds: string[] }>(
   'endpoints-lock',
   `

@@ -18,7 +18,7 @@ export interface HealthNote {
   readonly reports: boolean;
 }
 
-/** The effect of a note, by webhook. */
+/** Effect of a note, by webhook. */
 interface HealthRow {
   readonly id: string;
   /** Whether the webhook has been failing for longer than allowed. */

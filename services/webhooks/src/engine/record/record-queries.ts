@@ -38,7 +38,7 @@ export interface Recorded {
  * unless it was successful: then the delivery counts as delivered. Recording an attempt a second time has no effect. If
  * a redelivery was requested during an attempt that failed, the delivery leaves its lane and becomes due.
  *
- * Queues an event for each delivery that {@link mayExhaust} and has ended.
+ * Queues an event per ended delivery that {@link mayExhaust}.
  * @param db a transaction, if a delivery {@link mayExhaust}
  */
 export async function recordAttempts(db: Queryable, recordings: readonly Recording[]): Promise<Recorded> {
@@ -76,7 +76,7 @@ export function mayExhaust({ job, settlement }: Recording): boolean {
   return settlement.endReason === 'retries_exhausted' && !isOperational(job.eventType);
 }
 
-/** Returns the events of deliveries that have used up their retries. They are about the webhook of the delivery. */
+/** Returns the events of deliveries that have used up their retries. They are about the delivery's webhook. */
 function failedEvents(batch: ReadonlyMap<string, Recording>, rows: readonly RecordedRow[]): NewOperationalEvent[] {
   return rows.flatMap(({ id, ended }) => {
     const recording = batch.get(id);

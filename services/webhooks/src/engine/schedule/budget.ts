@@ -16,7 +16,7 @@ export interface Sharer {
 const none: Readonly<Load> = { attempts: 0, atFailing: 0 };
 
 /**
- * Counts the attempts in flight of this instance and of each workspace. Endpoints whose last attempt was slow or failed
+ * Counts the attempts in flight of this instance and of each workspace. Endpoints with a slow or failed last attempt
  * may together use half of each limit. The other half remains for the others.
  */
 export class Budget {

@@ -136,7 +136,7 @@ function SecretDialog({ secret, onClose }: { readonly secret: string; readonly o
   );
 }
 
-/** Dialog that confirms the deletion of a channel. */
+/** Dialog that confirms a channel's deletion. */
 export function DeleteChannelDialog({
   of: { id, name },
   onClose,

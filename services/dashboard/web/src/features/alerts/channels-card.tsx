@@ -11,7 +11,7 @@ import { ChannelDialog, channelTypes, DeleteChannelDialog } from './channel-dial
 
 type Opened = { readonly dialog: 'new' } | { readonly dialog: 'edit' | 'delete'; readonly channel: AlertChannel };
 
-/** Card with the destinations of alerts besides the recipients of the rules. */
+/** Card with the destinations of alerts besides the rules' recipients. */
 export function ChannelsCard() {
   const mayWrite = useMay('alerts:write');
   const { data, error } = useChannels();

@@ -27,7 +27,7 @@ export function DeliveriesPage() {
   const maySend = useMay('deliveries:write');
   const { live, ...filter } = search;
   const isLive = live === '1';
-  // The stream of EventSource cannot have the token of a portal session, so its pages poll.
+  // An EventSource stream cannot have a portal session's token, so its pages poll.
   const isPortal = useContext(PortalPermissions) !== undefined;
   const tail = useDeliveryTail(isLive && !filter.cursor && !isPortal);
   const {

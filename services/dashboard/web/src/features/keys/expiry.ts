@@ -14,8 +14,8 @@ export const expiryOptions: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Returns a function that converts a choice to a time. A repetition of a request must have the same content, so the
- * time does not depend on when the button is pressed.
+ * Returns a function that converts a choice to a time. A repeated request must have the same content, so the time does
+ * not depend on when the button is pressed.
  */
 export function useExpiryAt(): (days: string) => string | null {
   const [openedAtMs] = useState(() => Math.ceil(Date.now() / hourMs) * hourMs);

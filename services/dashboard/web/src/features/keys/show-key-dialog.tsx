@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { visibleName } from '../../ui/names.ts';
 import { Note } from '../../ui/notes.tsx';
 
-/** Dialog that shows the value of a new key, once. */
+/** Dialog that shows a new key's value, once. */
 export function ShowKeyDialog({ created, onClose }: { readonly created: NewKey; readonly onClose: () => void }) {
   const { environment } = useTenant();
   const { api_urls: urls } = useAccount();

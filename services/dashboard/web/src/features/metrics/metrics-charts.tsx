@@ -29,7 +29,7 @@ type DeliveryPoint = DeliveryMetrics['data'][number];
 const count = (value: number) => Math.round(value).toLocaleString();
 const msText = (ms: number) => durationText(ms / 1_000);
 
-/** Switch for the time range of the charts, and the bounds of a custom range. */
+/** Switch for the time range of the charts, and a custom range's bounds. */
 export function RangeSwitch({ of: search }: { readonly of: RangeSearch }) {
   const tenant = useTenant();
   const navigate = useNavigate({ from: '/w/$workspace/$environment/' });

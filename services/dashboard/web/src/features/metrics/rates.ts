@@ -20,8 +20,8 @@ export function shareText(part: number, all: number): string {
 }
 
 /**
- * Returns the share of deliveries that succeeded, of all that have ended, however they ended, and of those that have
- * not. The rate therefore falls as soon as an endpoint fails, not only after the last retry.
+ * Returns the share of deliveries that succeeded, of all finished ones, however they ended, and of the unfinished ones.
+ * The rate therefore falls as soon as an endpoint fails, not only after the last retry.
  * @param unfinished undefined if unknown
  */
 export function deliveryRate(

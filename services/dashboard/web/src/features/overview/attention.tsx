@@ -16,7 +16,7 @@ import { ageText } from '../metrics/rates.ts';
 import { useWebhooksInState } from '../webhooks/webhook-queries.ts';
 import { expiringOf, unhealthyOf } from './problems.ts';
 
-/** Cards about what needs somebody's attention: open incidents, endpoints that get no events, keys near their expiry. */
+/** Cards about problems: open incidents, endpoints that get no events, keys near their expiry. */
 export function Attention() {
   const tenant = useTenant();
   const mayReadAlerts = useMay('alerts:read');
@@ -81,7 +81,7 @@ function OpenIncidents({ of }: { readonly of: readonly Incident[] }) {
   );
 }
 
-/** Number at which the server stops counting the pending deliveries of a webhook. */
+/** Maximum of the server's count of pending deliveries per webhook. */
 const maxPending = 1_000;
 
 function Endpoints({ of }: { readonly of: readonly Webhook[] }) {

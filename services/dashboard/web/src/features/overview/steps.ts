@@ -19,7 +19,7 @@ export function keyForSteps(keys: readonly Key[]): Key | undefined {
   return keys.find(({ status, scope }) => status === 'active' && scope !== 'read');
 }
 
-/** Returns where the value of a key was shown, as a clause. */
+/** Returns where a key's value was shown, as a clause. */
 export function shownText({ created_by: by }: Pick<Key, 'created_by'>): string {
   return by?.startsWith('operator:')
     ? 'printed once by the command that created it'

@@ -42,7 +42,7 @@ const methodOptions: Options = [
 /** Search parameters of the page. `live` is "1" if the list is updated automatically. */
 type Search = RequestFilter & { readonly live?: string; readonly cursor?: string };
 
-/** Returns the names of the newest keys by ID. Empty for a user who may not read keys. */
+/** Returns the newest keys' names by ID. Empty for a user who may not read keys. */
 export function useKeyNames(): ReadonlyMap<string, string> {
   const { data } = useKeys({ show: 'all' }, useMay('keys:read'));
   return new Map(data?.data.map((key) => [key.id, visibleName(key)]));

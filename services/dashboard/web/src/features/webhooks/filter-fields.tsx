@@ -13,7 +13,7 @@ interface Row {
   readonly value: string;
 }
 
-/** The filter in a form: conditions of one group, or JSON for a filter with further groups. */
+/** The filter in a form: conditions in one group, or JSON for a filter with further groups. */
 export interface FilterForm {
   readonly kind: 'none' | 'all' | 'any' | 'json';
   readonly rows: readonly Row[];
@@ -46,7 +46,7 @@ export function filterFormOf(filter: Webhook['filter']): FilterForm {
   return { kind: filter.all ? 'all' : 'any', rows, json };
 }
 
-/** Returns the filter of a request; the text itself if it is not JSON, which the service refuses. */
+/** Returns a request's filter; the text itself if it is not JSON, which the service refuses. */
 export function filterOf({ kind, rows, json }: FilterForm): unknown {
   if (kind === 'none') return null;
   if (kind === 'json') {
@@ -65,7 +65,7 @@ export function filterOf({ kind, rows, json }: FilterForm): unknown {
   };
 }
 
-/** Inputs for the filter of a webhook. */
+/** Inputs for a webhook's filter. */
 export function FilterFields({
   of: form,
   onChange,

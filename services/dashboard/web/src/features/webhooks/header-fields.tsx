@@ -15,14 +15,14 @@ export interface HeaderRow {
 
 const maxHeaders = 20;
 
-/** Returns the rows for the headers of a webhook. */
+/** Returns the rows for a webhook's headers. */
 export function headerRowsOf({ headers, secret_headers: secret }: Pick<Webhook, 'headers' | 'secret_headers'>) {
   const shown = Object.entries(headers).map(([name, value]) => ({ name, value, isSecret: false, isStored: false }));
   const hidden = secret.map((name) => ({ name, value: '', isSecret: true, isStored: true }));
   return [...shown, ...hidden].map((row, key): HeaderRow => ({ ...row, key }));
 }
 
-/** Returns the fields of a request. A stored secret value without a new one is kept. */
+/** Returns a request's fields. A stored secret value without a new one is kept. */
 export function headersOf(rows: readonly HeaderRow[]): Pick<Webhook, 'headers' | 'secret_headers'> {
   const named = rows.map((row) => ({ ...row, name: row.name.trim() })).filter(({ name }) => name !== '');
   const given = named.filter(({ isStored, value }) => !isStored || value !== '');

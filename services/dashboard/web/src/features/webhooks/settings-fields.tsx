@@ -48,7 +48,7 @@ export const settingsFields = [
   ...rateLimitFields,
 ];
 
-/** Returns the inputs for the settings of a webhook, and a function that reads them from their form. */
+/** Returns the inputs for a webhook's settings, and a function that reads them from their form. */
 export function useSettings(
   of: WebhookSettings,
   error: unknown,

@@ -97,7 +97,7 @@ export function PendingFail({ of: webhook }: { readonly of: FullWebhook }) {
   return <p>{countText(pending, 'pending delivery fails', many)} immediately.</p>;
 }
 
-/** States when the next attempt follows, if deliveries wait because of the rate limit. */
+/** States when the next attempt follows, if the rate limit delays deliveries. */
 function RateLimitText({ of }: { readonly of: Health }) {
   if (of.delay_reason !== 'rate_limit') return null;
   return (

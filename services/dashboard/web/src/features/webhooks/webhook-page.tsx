@@ -212,7 +212,7 @@ export function WebhookPage() {
   );
 }
 
-/** Lists the names of the custom headers. */
+/** Lists the custom headers' names. */
 function headersText({ headers, secret_headers: secret }: Webhook): string {
   const names = [...Object.keys(headers), ...secret.map((name) => `${name} (secret)`)];
   return names.length === 0 ? 'none' : names.join(', ');
