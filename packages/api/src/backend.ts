@@ -71,8 +71,8 @@ export interface Team {
 
 interface Portal {
   readonly sessions: Pick<RpcClient<typeof PortalSessionsService>, 'createPortalSession'>;
-  /** Public URL of the dashboard, which serves the portal. */
-  readonly dashboardUrl: string;
+  /** Public URL of the dashboard, which serves the portal. Undefined: the installation has none. */
+  readonly dashboardUrl: string | undefined;
 }
 
 /** RPC clients whose calls serve one request each. */

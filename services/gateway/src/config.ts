@@ -13,11 +13,11 @@ export interface GatewayConfig {
   /** Base URL of links. If undefined, the request's own host is used. */
   readonly publicLiveUrl: string | undefined;
   readonly publicSandboxUrl: string | undefined;
+  /** URL of the dashboard, for links to the portal. If undefined, none that clients can reach is known. */
+  readonly dashboardUrl: string | undefined;
   /**
    * URL of the published error catalog that the `doc_url` of errors links to. If undefined, errors have no `doc_url`.
    */
-  /** URL of the dashboard, for links to the portal. */
-  readonly dashboardUrl: string;
   readonly errorCatalogUrl: string | undefined;
   readonly trustedProxies: CidrList;
   /** Whether a request continues the trace in its `traceparent` header. */
@@ -41,6 +41,9 @@ export interface GatewayConfig {
   readonly metricsAddress: MetricsAddress | undefined;
 }
 
+/** Values of HOST that clients cannot connect to. */
+const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
 export function readGatewayConfig(settings: Settings): GatewayConfig {
   return {
     host: settings.HOST,
@@ -48,7 +51,9 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     sandboxPort: settings.SANDBOX_PORT,
     publicLiveUrl: settings.PUBLIC_API_URL,
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
-    dashboardUrl: settings.DASHBOARD_URL ?? localUrl(settings.HOST, settings.DASHBOARD_PORT),
+    dashboardUrl:
+      settings.DASHBOARD_URL ??
+      (everyAddress.has(settings.HOST) ? undefined : localUrl(settings.HOST, settings.DASHBOARD_PORT)),
     errorCatalogUrl: settings.ERROR_CATALOG_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     trustTraceparent: settings.TRUST_TRACEPARENT,

@@ -27,7 +27,7 @@ const arrows = {
   auth: ['PostgreSQL', 'Redis', collector],
   resources: ['Kafka', 'PostgreSQL', collector],
   webhooks: ['Kafka', 'PostgreSQL', 'a receiver', 'alerts grpc', 'auth grpc', collector],
-  alerts: ['Kafka', 'PostgreSQL', 'Redis', 'auth grpc', collector],
+  alerts: ['Kafka', 'PostgreSQL', 'Redis', 'a receiver', 'auth grpc', collector],
   dashboard: ['Redis', 'alerts grpc', 'auth grpc', 'resources grpc', collector, 'webhooks grpc'],
   cli: ['alerts grpc', 'auth grpc', 'resources grpc', 'webhooks grpc'],
 };

@@ -1,7 +1,7 @@
 import { Agent, buildConnector } from 'undici';
 import type { Ingress } from './stage.ts';
 
-export const hosts = { live: 'api.rms.test', test: 'sandbox.rms.test' };
+export const hosts = { live: 'api.rms.test', test: 'sandbox.rms.test', dashboard: 'dashboard.rms.test' };
 
 /** Returns the API behind an ingress controller that listens at `url`. */
 export function ingressAt(url: string): Ingress {

@@ -4,7 +4,7 @@ export interface ValueOptions {
   /** "repository:tag" */
   readonly image: string;
   readonly stores: Stores;
-  readonly hosts: { readonly live: string; readonly test: string };
+  readonly hosts: { readonly live: string; readonly test: string; readonly dashboard: string };
   /** Source CIDRs of the ingress controller's requests. */
   readonly ingressSources: readonly string[];
   readonly gateAddress: string;
@@ -49,7 +49,7 @@ export function releaseValues(options: ValueOptions): object {
     database: { ports: [Number(database.port || 5432)] },
     redis: { ports: [Number(redis.port || 6379)] },
     kafka: { brokers: stores.kafkaBrokers, ports: brokers.map(({ port }) => Number(port)) },
-    ingress: { hosts: { live: hosts.live, sandbox: hosts.test } },
+    ingress: { hosts: { live: hosts.live, sandbox: hosts.test, dashboard: hosts.dashboard } },
     logLevel: 'debug',
     // Suites send more requests per minute than the default limits allow.
     settings: { RATE_LIMIT_REQUESTS: 0, WORKSPACE_RATE_LIMIT_REQUESTS: 0 },

@@ -1,3 +1,4 @@
+import { RmsError } from '@rms/base/errors';
 import { portalOf } from '../backend.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { oneJson, replayedHeader } from '../single-object.ts';
@@ -21,6 +22,11 @@ const createPortalSession = defineEndpoint({
   success: { status: 201, description: 'The link.', schema: onePortalSession },
   async handle({ context, body, tenant, idempotencyKey, backend }) {
     const { sessions, dashboardUrl } = portalOf(backend);
+    if (dashboardUrl === undefined) {
+      const message =
+        'The installation has no public URL of the dashboard, which serves the portal. Set DASHBOARD_URL.';
+      throw new RmsError('conflict', { message });
+    }
     const { workspaceId, environment } = tenant;
     const { mode = 'auto', primary_color: primaryColor = '', logo_url: logoUrl = '' } = body.theme ?? {};
     const { linkToken, endTime, replayed } = await sessions.createPortalSession(
