@@ -1,8 +1,15 @@
-import type { Attempt, AttemptSummary } from '@rms/api';
+import type { Attempt, AttemptSummary, TestAttempt } from '@rms/api';
 
 /** Returns the status code of a successful attempt ("200"), or a failed attempt's error. */
 export function responseText({ status, error }: Pick<AttemptSummary, 'status' | 'error'>): string {
   return error ?? String(status);
+}
+
+/** Throws unless the endpoint accepted the event of a test. */
+export function requireAccepted({ response, error }: Pick<TestAttempt, 'response' | 'error'>): void {
+  const status = response?.status || null;
+  if (error === null && status === 200) return;
+  throw new Error(`The endpoint did not accept the event: ${responseText({ status, error })}.`);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { alertKindMessages } from '@rms/api/alert-rule/document';
-import { incidentDocument } from '@rms/api/incident/document';
+import { incidentDocument, withStatus } from '@rms/api/incident/document';
 import { type AlertKind, alertKinds, alertRules } from '@rms/base/alert-rules';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
-import { IncidentState, AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { AlertKind as KindMessage } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { Command, Option } from 'commander';
 import { allWorkspacesOption, positiveNumber, workspaceOption } from '../arguments.ts';
 import { alertsOf, withServices } from '../connect.ts';
@@ -31,8 +31,7 @@ export function alertsListCommand(): Command {
       withServices(['workspaces', 'alerts'], async (services) => {
         const alerts = alertsOf(services);
         const filter = {
-          state: options.status === 'open' ? IncidentState.OPEN : IncidentState.UNSPECIFIED,
-          closed: options.status === 'closed',
+          ...withStatus(options.status),
           kind: options.kind ? alertKindMessages.toValue(options.kind) : KindMessage.UNSPECIFIED,
         };
         const { found: data, more } = await newestIn(services, options, options.limit, (workspaceId) =>

@@ -2,7 +2,7 @@ import { testAttemptDocument } from '@rms/api/attempt/document';
 import { eventTypes } from '@rms/base/webhook-events';
 import { Command, Option } from 'commander';
 import { workspaceOption } from '../arguments.ts';
-import { describeAttempt, responseText } from '../attempts.ts';
+import { describeAttempt, requireAccepted } from '../attempts.ts';
 import { withServices } from '../connect.ts';
 import { print } from '../print.ts';
 import { workspaceWith } from '../workspace.ts';
@@ -29,16 +29,12 @@ export function webhooksTestCommand(): Command {
         if (!response.attempt) return;
         const document = testAttemptDocument(response.attempt, response);
         const { url, body } = document.request;
-        const { error } = document;
-        const status = document.response?.status || null;
         print(
           options,
           document,
           () => `Delivery ${document.delivery_id}\nPOST ${url}\n${body}\n\n${describeAttempt(document)}`,
         );
-        if (error !== null || status !== 200) {
-          throw new Error(`The endpoint did not accept the event: ${responseText({ status, error })}.`);
-        }
+        requireAccepted(document);
       }),
     );
 }

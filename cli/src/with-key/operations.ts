@@ -12,7 +12,7 @@ import { endpoints } from '@rms/api/endpoints';
 import { type InputField, inputFields } from '@rms/api/input-fields';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { collect, futureTime, pointInTime, positiveNumber } from '../arguments.ts';
-import { responseText } from '../attempts.ts';
+import { requireAccepted } from '../attempts.ts';
 import { confirmConsequence } from '../confirm.ts';
 import { untilInterrupted } from '../interrupted.ts';
 import { note, print, printLine } from '../print.ts';
@@ -148,8 +148,7 @@ function addOperation(command: Command, noun: Noun, endpoint: Endpoint): void {
       ...(content ? { body: content } : {}),
     });
     print(options, document ?? { data: { id } }, () => (document ? dataText(noun, document.data) : `${id}: done`));
-    const failure = document && failureOf(endpoint, document.data);
-    if (failure) throw new Error(failure);
+    if (document) requireSuccess(endpoint, document.data);
   });
 }
 
@@ -183,23 +182,17 @@ async function confirmEnding(
   );
 }
 
-/** Returns why a test was not successful, although the API has tested; undefined for all other operations. */
-function failureOf({ operationId }: Endpoint, data: object): string | undefined {
-  if (operationId === 'testWebhook') {
-    const { response, error } = data as TestAttempt;
-    const status = response?.status ?? null;
-    if (error === null && status === 200) return undefined;
-    return `The endpoint did not accept the event: ${responseText({ status, error })}.`;
-  }
+/** Throws if the API performed a test that failed. */
+function requireSuccess({ operationId }: Endpoint, data: object): void {
+  if (operationId === 'testWebhook') requireAccepted(data as TestAttempt);
   if (operationId === 'testAlertChannel') {
     const { delivered, error } = data as AlertChannelTest;
-    return delivered ? undefined : `The channel did not accept the message: ${error ?? 'no email was accepted'}.`;
+    if (!delivered) throw new Error(`The channel did not accept the message: ${error ?? 'no email was accepted'}.`);
   }
   if (operationId === 'testAlertRule') {
     const unsent = (data as AlertRuleTest).emails.filter(({ state }) => state !== 'sent');
-    return unsent.length === 0 ? undefined : `Not sent: ${unsent.map(({ address }) => address).join(', ')}.`;
+    if (unsent.length > 0) throw new Error(`Not sent: ${unsent.map(({ address }) => address).join(', ')}.`);
   }
-  return undefined;
 }
 
 /**

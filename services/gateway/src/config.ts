@@ -1,7 +1,7 @@
 import type { WebhookUrls } from '@rms/api';
 import type { CidrList } from '@rms/base/cidr';
 import type { Limits } from '@rms/limits';
-import { localUrl, readTrustedProxies } from '@rms/net/http';
+import { isEveryAddress, localUrl, readTrustedProxies } from '@rms/net/http';
 import type { MetricsAddress } from '@rms/runtime/service';
 import type { Settings } from '@rms/runtime/settings';
 import type { RequestLogScope } from './requests/request-log.ts';
@@ -41,9 +41,6 @@ export interface GatewayConfig {
   readonly metricsAddress: MetricsAddress | undefined;
 }
 
-/** Values of HOST that clients cannot connect to. */
-const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
 export function readGatewayConfig(settings: Settings): GatewayConfig {
   return {
     host: settings.HOST,
@@ -53,7 +50,7 @@ export function readGatewayConfig(settings: Settings): GatewayConfig {
     publicSandboxUrl: settings.PUBLIC_SANDBOX_URL,
     dashboardUrl:
       settings.DASHBOARD_URL ??
-      (everyAddress.has(settings.HOST) ? undefined : localUrl(settings.HOST, settings.DASHBOARD_PORT)),
+      (isEveryAddress(settings.HOST) ? undefined : localUrl(settings.HOST, settings.DASHBOARD_PORT)),
     errorCatalogUrl: settings.ERROR_CATALOG_URL,
     trustedProxies: readTrustedProxies(settings.TRUSTED_PROXIES),
     trustTraceparent: settings.TRUST_TRACEPARENT,

@@ -19,6 +19,11 @@ const endReasons: Readonly<Partial<Record<IncidentState, Incident['end_reason']>
   [IncidentState.ENDED]: 'obsolete',
 };
 
+/** Returns the fields of a list request that select incidents with a status; undefined: with any. */
+export function withStatus(status: Incident['status'] | undefined) {
+  return { state: status === 'open' ? IncidentState.OPEN : IncidentState.UNSPECIFIED, closed: status === 'closed' };
+}
+
 /** Returns the API representation of an incident. */
 export function incidentDocument(incident: Message): Incident {
   const { id, subjectId, object, state } = incident;

@@ -1,4 +1,4 @@
-import { AlertKind, type Incident, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { AlertKind, type Incident } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { z } from 'zod';
 import { alertKindMessages } from '../alert-rule/document.ts';
 import { alertsOf } from '../backend.ts';
@@ -7,7 +7,7 @@ import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { text } from '../text-schemas.ts';
 import { toTimestamp } from '../time-schemas.ts';
-import { incidentDocument } from './document.ts';
+import { incidentDocument, withStatus } from './document.ts';
 import { incidentKind, incidentList, incidentStatus, muteIncidentBody, oneIncident } from './schema.ts';
 
 const maxSubjectLength = 128;
@@ -34,8 +34,7 @@ const listIncidents = defineEndpoint({
       {
         workspaceId,
         environment,
-        state: query.status === 'open' ? IncidentState.OPEN : IncidentState.UNSPECIFIED,
-        closed: query.status === 'closed',
+        ...withStatus(query.status),
         kind: query.kind ? alertKindMessages.toValue(query.kind) : AlertKind.UNSPECIFIED,
         subjectId: query.subject_id ?? '',
         pageSize,

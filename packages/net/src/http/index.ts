@@ -6,7 +6,7 @@ export { BodyBudget } from './body-budget.ts';
 export { checkHead } from './check-head.ts';
 export { type Client, clientOf } from './client.ts';
 export { type ConnectionRefusal, type Listener, listen } from './listener.ts';
-export { localUrl } from './local-url.ts';
+export { isEveryAddress, localUrl } from './local-url.ts';
 export { methodNotAllowed, routeNotFound } from './refuse-route.ts';
 export { requestIdOf } from './request-id.ts';
 export { normalizeTarget } from './request-target.ts';
