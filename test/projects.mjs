@@ -31,10 +31,13 @@ export const statementFolders = [...childrenOf('services').filter(hasTests), 'pa
 /** Names of the projects that record SQL statements. */
 export const statementProjects = statementFolders.map((folder) => basename(folder));
 
-/** Folders by project: one project per folder of the fast tier, with the folder's name, and one per suite. */
+/**
+ * Folders by project: one project per suite, and one per folder name of the fast tier (`api`: packages/api and
+ * test/api).
+ */
 export const projects = new Map(
   /** @type {[string, string[]][]} */ ([
-    ...fastFolders.map((folder) => [basename(folder), [folder]]),
+    ...Map.groupBy(fastFolders, (folder) => basename(folder)),
     ...suites.map((suite) => [suite, foldersOf(suite)]),
   ]),
 );

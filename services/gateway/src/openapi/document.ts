@@ -39,7 +39,7 @@ const entityTags = z
   .optional()
   .meta({
     override: { maxLength: 1_000, pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
-    examples: ['"7.5V0gYhLk2m9QZr3t"'],
+    examples: ['"7.3f0a6c81d2b94e7715c6a0d8"'],
   });
 const ifMatch = entityTags.describe(
   'ETag of an earlier response. If the object has changed since, the response is 412 and nothing changes.',

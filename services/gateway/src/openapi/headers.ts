@@ -33,7 +33,7 @@ export const headers = {
   'Accept-Patch': { description: 'Accepted media type of PATCH.', schema: { type: 'string' } },
   ETag: {
     description: 'Version of the object, for If-Match and If-None-Match.',
-    schema: { type: 'string', examples: ['"7.5V0gYhLk2m9QZr3t"'] },
+    schema: { type: 'string', examples: ['"7.3f0a6c81d2b94e7715c6a0d8"'] },
   },
   'Idempotency-Replayed': {
     description: '`true` if this is the response to an earlier request with the same Idempotency-Key.',
