@@ -1,9 +1,9 @@
-import { type Network, type Receiver, waitUntil } from '@rms/testkit';
+import { type Receiver, waitUntil } from '@rms/testkit';
 import type pg from 'pg';
 import type { ApiClient } from '../api/support/api-client.ts';
 import type { Envelope } from '../api/support/api-types.ts';
 import { readContract } from '../api/support/openapi-contract.ts';
-import { type Account, newAccount } from '../api/support/shape.ts';
+import { type Account, newAccount, type Shape } from '../api/support/shape.ts';
 import { subscribe } from '../api/support/subscriber.ts';
 
 /** Result of a run, once no delivery is in progress. */
@@ -36,8 +36,8 @@ export interface Watched {
 /** Maximum concurrent attempts per webhook, and so the maximum number of repeats after a kill. */
 export const inFlightLimit = 32;
 
-export async function watchWorkspace(network: Network, receiver: Receiver, db: pg.Pool): Promise<Watched> {
-  const account = await newAccount({ shape: network, contract: await readContract(network.liveUrl) });
+export async function watchWorkspace(shape: Shape, receiver: Receiver, db: pg.Pool): Promise<Watched> {
+  const account = await newAccount({ shape, contract: await readContract(shape.liveUrl) });
   const client = await account.client('live', 'admin');
   const { path } = await subscribe(client, receiver, ['resource.created']);
   const { workspaceId } = account;

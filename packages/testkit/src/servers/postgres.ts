@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { preparePostgres, stopServer } from '@rms/local-postgres';
 import { waitUntil } from '../wait-until.ts';
@@ -12,7 +12,7 @@ export interface PostgresServer {
   readonly pid: number;
   /** Returns whether its process is running. */
   isRunning(): boolean;
-  /** Kills the server with SIGKILL: connections break immediately. */
+  /** Kills all processes of the server with SIGKILL: connections break, and what is not on the disk is lost. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -69,7 +69,9 @@ async function startIn(
     isRunning: () => server.exitCode === null && server.signalCode === null,
     async kill() {
       const exited = once(server, 'exit');
+      const children = childrenOf(server.pid);
       server.kill('SIGKILL');
+      for (const child of children) killIfRunning(child);
       await exited;
     },
     async restart() {
@@ -83,6 +85,20 @@ async function startIn(
       folder.remove();
     },
   };
+}
+
+/** Returns the IDs of a process's children; empty on systems without /proc, where PostgreSQL's own end a moment later. */
+function childrenOf(pid: number | undefined): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
+}
+
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function isTls(access: PostgresAccess | PostgresTls | undefined): access is PostgresTls {
