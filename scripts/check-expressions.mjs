@@ -1,6 +1,11 @@
-// node scripts/check-expressions.mjs FILE…: checks the regular expressions of modules with recheck. Prints those for
-// which a text exists that takes more than linear time, and the text. `npm run check` passes the product's sources.
-import { readFileSync } from 'node:fs';
+// node scripts/check-expressions.mjs: checks the product's regular expressions with recheck. Prints those for which a text
+// exists that takes more than linear time, and the text. The complete tier runs it. The last line is "N passed, N
+// failed".
+//
+// scripts/expressions.json lists the expressions that passed, and the version of recheck. With --write, writes it if all
+// pass. With --listed, only compares it with the sources, because recheck takes half a minute; `npm run check` does.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseSync } from '@swc/core';
@@ -21,17 +26,65 @@ const options = {
   attackTimeout: timeoutMs,
 };
 
-const files = process.argv.slice(2);
-const expressions = [...files.flatMap(literalsIn), ...(await constructedIn(files))];
-const problems = [];
-// One after another: with several at a time, recheck reports attacks that do not exist.
-for (const expression of new Map(expressions.map((one) => [`/${one.source}/${one.flags}`, one])).values()) {
-  const problem = await problemOf(expression);
-  if (problem !== undefined) problems.push(problem);
-}
-console.log(problems.join('\n'));
+const listFile = join(root, 'scripts', 'expressions.json');
+const files = sourceFiles();
+const found = new Map(
+  [...files.flatMap(literalsIn), ...(await constructedIn(files))].map((one) => [`/${one.source}/${one.flags}`, one]),
+);
+const option = process.argv[2];
+const problems = option === '--listed' ? listProblems() : await problemsOf(found);
+if (option === '--write' && problems.length === 0) writeList();
+else if (option === undefined) problems.push(...listProblems());
+if (problems.length > 0) console.log(problems.join('\n'));
+console.log(`${Math.max(0, found.size - problems.length)} passed, ${problems.length} failed`);
 // recheck keeps its server running.
 process.exit(problems.length > 0 ? 1 : 0);
+
+/** Returns the product's modules, relative to the root. */
+function sourceFiles() {
+  const patterns = ['packages', 'services', 'cli', 'standalone', 'clients'];
+  const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns];
+  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).split('\n');
+  return paths.filter(
+    (file) => /\/src\/.*\.tsx?$/.test(file) && !file.startsWith('packages/testkit/') && existsSync(join(root, file)),
+  );
+}
+
+/** Compares the expressions with the list. */
+function listProblems() {
+  const list = JSON.parse(readFileSync(listFile, 'utf8'));
+  const remedy = 'run `node scripts/check-expressions.mjs --write` and commit';
+  if (list.recheck !== recheckVersion())
+    return [`scripts/expressions.json is of recheck ${list.recheck}, and ${recheckVersion()} is installed; ${remedy}`];
+  const listed = new Set(list.expressions);
+  const missing = [...found].flatMap(([text, { place }]) =>
+    listed.has(text) ? [] : [`${place}: ${text} is not listed`],
+  );
+  const stale = [...listed].flatMap((text) =>
+    found.has(text) ? [] : [`${text} is listed, but no module contains it`],
+  );
+  const differences = [...missing, ...stale];
+  return differences.length > 0 ? [`scripts/expressions.json is out of date; ${remedy}`, ...differences] : [];
+}
+
+function writeList() {
+  const list = { recheck: recheckVersion(), expressions: [...found.keys()].sort() };
+  writeFileSync(listFile, `${JSON.stringify(list, undefined, 2)}\n`);
+}
+
+function recheckVersion() {
+  return JSON.parse(readFileSync(join(root, 'node_modules', 'recheck', 'package.json'), 'utf8')).version;
+}
+
+/** Checks expressions one after another: with several at a time, recheck reports attacks that do not exist. */
+async function problemsOf(expressions) {
+  const found = [];
+  for (const expression of expressions.values()) {
+    const problem = await problemOf(expression);
+    if (problem !== undefined) found.push(problem);
+  }
+  return found;
+}
 
 async function problemOf({ place, source, flags }) {
   const result = await check(source, flags, options);

@@ -1,8 +1,10 @@
 // npm run check: checks the sources without starting services. All checks run, even if one fails.
-import { execFile, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fastFolders, foldersOf, suites } from '../test/projects.mjs';
 import { brokenComments, brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
@@ -14,10 +16,10 @@ const sources = ['packages', 'services', 'cli', 'standalone', 'clients'];
 /** Checks by name. Each check returns a problem description, or undefined. */
 const checks = {
   'format and lint': () => run('biome', ['ci', '--colors=off', '--log-level=error', '.']),
-  'types of the sources and tests': () => run('tsc', []),
-  'types of the pages': () => run('tsc', ['-p', 'services/dashboard/web']),
-  'types of the TypeScript client': () => run('tsc', ['-p', 'clients/typescript']),
-  'types of the scripts and benchmarks': () => run('tsc', ['-p', 'tsconfig.scripts.json']),
+  'types of the sources and tests': () => types(),
+  'types of the pages': () => types('services/dashboard/web'),
+  'types of the TypeScript client': () => types('clients/typescript'),
+  'types of the scripts and benchmarks': () => types('tsconfig.scripts.json'),
   'protos: lint': () => run('buf', ['lint']),
   'protos: compatible': protosCompatible,
   'protos: generated code': generatedCode,
@@ -36,35 +38,51 @@ const checks = {
   'links and file names in documents and comments': documents,
   'every error code is documented': errorCodes,
   'budget of scripts/budget.json': budget,
-  'regular expressions are linear': () => expressions,
+  'regular expressions are linear': () => program('scripts/check-expressions.mjs', '--listed'),
 };
 
 await ensureNode();
 await orExit(() => ensureInstalled({ development: true }));
 const temporary = mkdtempSync(join(tmpdir(), 'rms-check-'));
-// Takes the longest, and uses one processor, so it runs next to the others.
-const expressions = startExpressions();
 let failed = 0;
-for (const [name, check] of Object.entries(checks)) {
-  const startedAtMs = performance.now();
-  const problem = await check();
-  const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(1);
-  console.log(`${problem === undefined ? 'ok    ' : 'FAILED'}  ${name} (${seconds} s)`);
-  if (problem === undefined) continue;
-  failed += 1;
-  console.log(problem.trimEnd().replaceAll(/^/gm, '        '));
-}
+const waiting = Object.entries(checks);
+await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
 rmSync(temporary, { recursive: true, force: true });
 console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** Runs a tool of node_modules/.bin. Returns its output if it fails. */
-function run(tool, args) {
-  const { status, output } = execute(join(root, 'node_modules', '.bin', tool), args);
+/** Runs the waiting checks one after another, and prints their results. */
+async function runWaiting() {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const [name, check] = next;
+    const startedAtMs = performance.now();
+    const problem = await check();
+    const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(1);
+    console.log(`${problem === undefined ? 'ok    ' : 'FAILED'}  ${name} (${seconds} s)`);
+    if (problem === undefined) continue;
+    failed += 1;
+    console.log(problem.trimEnd().replaceAll(/^/gm, '        '));
+  }
+}
+
+/** Runs a tool of node_modules/.bin. Resolves to its output if it fails. */
+async function run(tool, args) {
+  const { status, output } = await execute(join(root, 'node_modules', '.bin', tool), args);
   return status === 0 ? undefined : output || `${tool} failed`;
 }
 
-function execute(command, args, options = {}) {
+/** Checks the types of a project. With several threads, each checks the types that it uses again: twice the work. */
+function types(project = 'tsconfig.json') {
+  return run('tsc', ['--singleThreaded', '-p', project]);
+}
+
+/** Runs a program of this repository. Resolves to its output if it fails. */
+async function program(file, ...args) {
+  const { status, output } = await execute(process.execPath, [join(root, file), ...args]);
+  return status === 0 ? undefined : output || `${file} failed`;
+}
+
+async function execute(command, args) {
   const env = {
     ...process.env,
     // buf finds its plugin through PATH.
@@ -73,8 +91,14 @@ function execute(command, args, options = {}) {
     REDOCLY_TELEMETRY: 'off',
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
   };
-  const done = spawnSync(command, args, { cwd: root, encoding: 'utf8', env, maxBuffer: 64 * 1024 * 1024, ...options });
-  return { status: done.status, stdout: done.stdout ?? '', output: `${done.stdout ?? ''}${done.stderr ?? ''}` };
+  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close').catch((error) => [error.message]);
+  const [[status], stdout, stderr] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
+  return { status, stdout, output: `${stdout}${stderr}` };
+}
+
+function git(...args) {
+  return spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
 }
 
 /** Checks that at least two workspaces use each package. Code with a single user belongs to it. */
@@ -89,24 +113,24 @@ function packageUsers() {
 }
 
 /** Compares the protos with main, or on main with the previous commit. Skips a shallow clone that has neither. */
-function protosCompatible() {
+async function protosCompatible() {
   const base = ['origin/main', 'main', 'HEAD^', 'HEAD'].find((ref) => {
-    const commit = execute('git', ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
-    return commit.status === 0 && (ref === 'HEAD' || commit.stdout !== execute('git', ['rev-parse', 'HEAD']).stdout);
+    const commit = git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`);
+    return commit.status === 0 && (ref === 'HEAD' || commit.stdout !== git('rev-parse', 'HEAD').stdout);
   });
   if (base === undefined) return undefined; // sources without a history
   const before = join(temporary, 'before');
   const archive = join(temporary, 'before.tar');
-  const { status } = execute('git', ['archive', `--output=${archive}`, base, 'proto', 'buf.yaml']);
+  const { status } = git('archive', `--output=${archive}`, base, 'proto', 'buf.yaml');
   if (status !== 0) return undefined; // no protos in that commit
-  const unpacked = execute('sh', ['-c', 'mkdir "$0" && tar -xf "$1" -C "$0"', before, archive]);
+  const unpacked = await execute('sh', ['-c', 'mkdir "$0" && tar -xf "$1" -C "$0"', before, archive]);
   if (unpacked.status !== 0) return unpacked.output;
   return run('buf', ['breaking', '--against', before]);
 }
 
-function generatedCode() {
+async function generatedCode() {
   const fresh = join(temporary, 'generated');
-  const problem = run('buf', ['generate', '--output', fresh]);
+  const problem = await run('buf', ['generate', '--output', fresh]);
   if (problem !== undefined) return problem;
   const folder = join('packages', 'proto', 'gen');
   const files = new Set([...filesIn(join(fresh, folder)), ...filesIn(join(root, folder))]);
@@ -123,9 +147,9 @@ async function generatedParts() {
   return `run \`npm run generate\` and commit; out of date:\n${stale.map(([file]) => file).join('\n')}`;
 }
 
-function openApiDocument() {
+async function openApiDocument() {
   const printer = join(root, 'services', 'gateway', 'src', 'openapi', 'print-main.ts');
-  const { status, stdout, output } = execute(process.execPath, [printer]);
+  const { status, stdout, output } = await execute(process.execPath, [printer]);
   if (status !== 0) return output;
   const document = join(temporary, 'openapi.json');
   writeFileSync(document, stdout);
@@ -170,7 +194,7 @@ function testTiers() {
 
 /** Returns the existing files of the repository, new ones included, that match one of the patterns. */
 function filesOf(...patterns) {
-  const { stdout } = execute('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns]);
+  const { stdout } = git('ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns);
   return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
 }
 
@@ -262,24 +286,6 @@ async function budget() {
   }
   const problems = exceededLimits(figures, limits);
   return problems.length === 0 ? undefined : problems.join('\n');
-}
-
-/**
- * Checks in a separate process that no text takes the regular expressions of the product more than linear time.
- * Resolves with its output if it fails.
- */
-function startExpressions() {
-  const sourceFiles = filesOf(...sources).filter(
-    (file) => /\/src\/.*\.tsx?$/.test(file) && !file.startsWith('packages/testkit/'),
-  );
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [join('scripts', 'check-expressions.mjs'), ...sourceFiles],
-      { cwd: root, maxBuffer: 64 * 1024 * 1024 },
-      (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}` || error.message : undefined),
-    );
-  });
 }
 
 function filesIn(folder) {

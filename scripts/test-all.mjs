@@ -4,6 +4,7 @@
 //   fast        the fast tier (npm test)
 //   stores, faults, browser, traces, snippets   the suites of test/projects.mjs
 //   statements  the plans of SQL statements that the fast tier has sent (see scripts/test-statements.mjs)
+//   expressions the product's regular expressions (scripts/check-expressions.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
 //   clients     clients generated from the OpenAPI document, compiled and called (Java with Maven, Go, Python, npm)
@@ -27,6 +28,7 @@ const script = (name, ...args) => [process.execPath, join(root, 'scripts', name)
 const recording = mkdtempSync(join(tmpdir(), 'rms-statements-'));
 process.on('exit', () => rmSync(recording, { recursive: true, force: true }));
 const suites = {
+  expressions: script('check-expressions.mjs'),
   rules: script('test-rules.mjs'),
   chart: script('test-chart.mjs'),
   fast: script('test.mjs'),
@@ -54,10 +56,10 @@ for (const [suite, command] of Object.entries(suites)) {
 }
 console.log('');
 for (const { suite, failed, end } of rows) if (failed > 0) console.log(`== last output of ${suite} (failed)\n${end}\n`);
-console.log('suite       minutes  passed  failed');
+console.log('suite        minutes  passed  failed');
 for (const { suite, passed, failed, minutes } of rows) {
   console.log(
-    `${suite.padEnd(10)}  ${minutes.padStart(7)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}`,
+    `${suite.padEnd(11)}  ${minutes.padStart(7)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}`,
   );
 }
 const sum = (name) => rows.reduce((total, row) => total + row[name], 0);
