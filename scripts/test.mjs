@@ -8,13 +8,16 @@
 // instead. Suites with a server that cannot be provided are skipped and named at the end; with CI=true, that is a
 // failure.
 import { ensureNode } from './lib/node.mjs';
-import { orExit, prepare } from './lib/prepare.mjs';
+import { ensureInstalled, ensurePages, fillCompileCache, orExit } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
 await ensureNode();
-const run = await orExit(() => {
-  prepare({ development: true });
+const run = await orExit(async () => {
+  ensureInstalled({ development: true });
+  const filled = fillCompileCache();
+  ensurePages();
+  await filled;
   return runTests(process.argv.slice(2));
 });
 if (run.interrupted) {

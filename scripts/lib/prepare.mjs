@@ -1,9 +1,10 @@
 // Prepares the checkout: installs dependencies and bundles the dashboard's pages. Plain Node, no dependencies.
 // Messages go to stderr, so that stdout contains only the command's output.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { exclusively } from './exclusively.mjs';
 
 /** The checkout's root. */
@@ -40,6 +41,23 @@ export async function orExit(work) {
 export function prepare({ development = false } = {}) {
   ensureInstalled({ development });
   ensurePages();
+}
+
+/** Modules that import almost all others of a test run. */
+const loadedByTests = ['standalone/src/standalone.ts', 'cli/src/run.ts', 'packages/testkit/src/index.ts'];
+
+/**
+ * Compiles the modules of tests into the compile cache if there is none. Otherwise each of the processes that start
+ * together at the start of a run would compile them, because Node writes the cache when a process ends.
+ */
+export async function fillCompileCache() {
+  if (existsSync(compileCache)) return;
+  const code = loadedByTests.map((file) => `await import(${JSON.stringify(pathToFileURL(join(root, file)).href)});`);
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code.join('\n')], {
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    stdio: 'ignore',
+  });
+  await once(child, 'exit');
 }
 
 /** Runs `npm ci` unless every package of the lock file is installed in its version. Waits for another process that does. */

@@ -3,18 +3,25 @@ import { join } from 'node:path';
 
 const folder = import.meta.dirname;
 
+/** Returns the titles of all tests in a source. */
+function titlesOf(source: string): string[] {
+  return [...source.matchAll(/\btest\(\s*(['"`])(.+?)\1,/gs)].map((match) => match[2] ?? '');
+}
+
 /** Returns the titles of all tests in a folder, as written in its sources. */
 function titlesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith('.ts') && name !== 'rules.test.ts')
-    .map((name) => readFileSync(join(directory, name), 'utf8'))
-    .flatMap((source) => [...source.matchAll(/\btest\(\s*(['"`])(.+?)\1,/gs)].map((match) => match[2] ?? ''));
+    .flatMap((name) => titlesOf(readFileSync(join(directory, name), 'utf8')));
 }
 
+const rulesOf = (text: string) => text.split('\n').flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
+
+const [ofApi = '', ofServices = ''] = readFileSync(join(folder, '..', 'RULES.md'), 'utf8').split(
+  '## Shown by tests of the services',
+);
 /** Titles of tests in RULES.md. */
-const rules = readFileSync(join(folder, '..', 'RULES.md'), 'utf8')
-  .split('\n')
-  .flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
+const rules = rulesOf(ofApi);
 
 describe('RULES.md', () => {
   const titles = new Set([...titlesIn(join(folder, 'suites')), ...titlesIn(folder)]);
@@ -26,5 +33,15 @@ describe('RULES.md', () => {
 
   test('every test covers a rule', () => {
     expect([...titles].filter((title) => !rules.includes(title))).toEqual([]);
+  });
+
+  test('every rule of the services is the title of a test of its file', () => {
+    const lists = ofServices.split(/^(?=\S+\.test\.ts$)/m).slice(1);
+    expect(lists.length).toBeGreaterThan(5);
+    for (const list of lists) {
+      const file = list.slice(0, list.indexOf('\n'));
+      const existing = titlesOf(readFileSync(join(folder, '..', '..', file), 'utf8'));
+      expect([file, rulesOf(list).filter((title) => !existing.includes(title))]).toEqual([file, []]);
+    }
   });
 });

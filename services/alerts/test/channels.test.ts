@@ -3,6 +3,7 @@ import { newId } from '@rms/base/ids';
 import { signatureHeaders, toSigningSecret } from '@rms/base/signature';
 import { AlertKind, ChannelType, type Incident, IncidentState } from '@rms/proto/rms/alerts/v1/alert_pb';
 import {
+  disposable,
   type ReceivedRequest,
   type Receiver,
   type SmtpReceiver,
@@ -297,6 +298,19 @@ describe('Channels', () => {
     expect(subjectsTo(outside)).toHaveLength(1);
     const { delivered, emails } = await service.alerts.testChannel({ ...tenant, id: channel });
     expect([delivered, emails.map(({ address }) => address)]).toEqual([true, ['viewer@example.com']]);
+  });
+
+  test('a Slack channel gets the text and the blocks of a message', async () => {
+    const { tenant } = newOwner();
+    await using slack = disposable(await startReceiver());
+    const id = await create(tenant, { type: ChannelType.SLACK, url: slack.url });
+    expect(await service.alerts.testChannel({ ...tenant, id })).toMatchObject({ delivered: true, statusCode: 200 });
+    expect(slack.requests.map(({ json }) => json)).toEqual([
+      {
+        text: expect.stringContaining('Acme (live)'),
+        blocks: expect.arrayContaining([expect.objectContaining({ type: 'section' })]),
+      },
+    ]);
   });
 
   test('a test returns the outcome of one attempt, and takes effect once per idempotency key', async () => {

@@ -88,6 +88,17 @@ export function apiKeysSuite(target: () => Target): void {
       expect(await statusWith(made)).toBe(200);
     });
 
+    test('the expiry date of a key can be changed and removed', async () => {
+      const { id } = await create();
+      for (const change of [{ expires_at: '2999-01-01T00:00:00.000Z' }, { name: 'kept' }, { expires_at: null }]) {
+        const { body } = expectStatus(await client.patch<One<ApiKey>>(`${path}/${id}`, change), 200);
+        expect(body.data).toMatchObject({ expires_at: '2999-01-01T00:00:00.000Z', ...change });
+        expect((await client.get<One<ApiKey>>(`${path}/${id}`)).body.data.expires_at).toBe(body.data.expires_at);
+      }
+      const past = await client.patch<ErrorBody>(`${path}/${id}`, { expires_at: '2000-01-01T00:00:00Z' });
+      expect([past.status, past.body.error.details?.[0]?.field]).toEqual([400, 'expires_at']);
+    });
+
     test('DELETE of a key returns 204 when every gateway rejects it', async () => {
       const made = await create();
       expect(await statusWith(made)).toBe(200);

@@ -16,7 +16,12 @@ interface Series {
     readonly granularity: string;
     readonly from: string;
     readonly to: string;
-    readonly total: { readonly count?: number; readonly created?: number; readonly delivered?: number };
+    readonly total: {
+      readonly count?: number;
+      readonly created?: number;
+      readonly delivered?: number;
+      readonly filtered?: number;
+    };
   };
 }
 
@@ -72,6 +77,22 @@ export function metricsSuite(target: () => Target): void {
       expect(await by('event_type')).toEqual({ 'resource.created': 1 });
       expect(await by('error_class')).toEqual({ none: 1 });
       expect((await read('deliveries', query)).meta.total).toMatchObject({ created: 1, delivered: 1, attempts: 1 });
+    });
+
+    test('an event that the filter of a webhook rejects makes no delivery and is counted as filtered', async () => {
+      const { webhook } = await subscribe(client, receiver, ['resource.created']);
+      const filter = { all: [{ field: 'name', op: 'eq', value: 'Wanted' }] };
+      expectStatus(await client.patch(`/v1/webhooks/${webhook.id}`, { filter }), 200);
+      expectStatus(await client.post('/v1/resources', { name: 'Unwanted' }), 201);
+      const query = `from=${ago(5)}&webhook_id=${webhook.id}`;
+      const { meta } = await waitUntil(
+        async () => {
+          const series = await read('deliveries', query);
+          return series.meta.total.filtered !== 0 && series;
+        },
+        { what: 'the filtered event' },
+      );
+      expect(meta.total).toMatchObject({ filtered: 1, created: 0, delivered: 0 });
     });
 
     test('the default of metrics is hours until now', async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { waitUntil } from '@rms/testkit';
 import { expectStatus } from '../support/api-client.ts';
-import type { One } from '../support/api-types.ts';
+import type { One, Page } from '../support/api-types.ts';
 import type { Target } from '../support/shape.ts';
 import { retryFast, subscribe, waitForDelivery } from '../support/subscriber.ts';
 import { webhookScene } from '../support/webhook-scene.ts';
@@ -24,6 +24,18 @@ export function webhookStatesSuite(target: () => Target): void {
       expect(events).toHaveLength(1);
       expect(subscriber.received().map(({ envelope }) => envelope.data.object.id)).toEqual([seen.id]);
       expectStatus(await scene.client.delete(`/v1/webhooks/${witness.webhook.id}`), 204);
+    });
+
+    test('disabling a webhook ends its pending deliveries with the reason webhook_disabled', async () => {
+      const { webhook } = await subscribed();
+      const path = `/v1/webhooks/${webhook.id}`;
+      expectStatus(await scene.client.post(`${path}/pause`, {}), 200);
+      await emit();
+      const log = async () =>
+        (await scene.client.get<Page<object>>(`/v1/deliveries?webhook_id=${webhook.id}`)).body.data;
+      await waitUntil(async () => (await log()).length === 1, { what: 'the pending delivery' });
+      expectStatus(await scene.client.patch(path, { status: 'disabled' }), 200);
+      expect(await log()).toMatchObject([{ status: 'failed', attempt_count: 0, end_reason: 'webhook_disabled' }]);
     });
 
     test('a deleted webhook receives no more events and no more retries', async () => {

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 
 /** A certificate authority with its files in one folder. For tests only: keys are not encrypted. */
 export interface Certificates {
@@ -19,7 +19,15 @@ export interface IssueOptions {
   readonly days?: number;
 }
 
-const program = join(import.meta.dirname, 'main.ts');
+/** A request to thread-main.ts, which sends an error or undefined to `outcome` and then sets `done`. */
+export interface CertificateRequest {
+  readonly args: readonly string[];
+  readonly done: Int32Array<SharedArrayBuffer>;
+  readonly outcome: MessagePort;
+}
+
+const timeoutMs = 60_000;
+let thread: Worker | undefined;
 
 /** Creates a certificate authority. Creates the folder if it is missing. */
 export function makeCertificates(folder: string): Certificates {
@@ -34,7 +42,18 @@ export function makeCertificates(folder: string): Certificates {
   };
 }
 
-/** Runs main.ts. Tests need the files immediately, and the library that creates certificates is asynchronous. */
+/**
+ * Runs a command of thread-main.ts, and blocks until it is complete: tests need the files immediately, and the library that
+ * creates certificates is asynchronous. A process per command would take a hundred times as much CPU.
+ */
 function run(...args: string[]): void {
-  execFileSync(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  thread ??= new Worker(join(import.meta.dirname, 'thread-main.ts'), { execArgv: [] });
+  thread.unref();
+  const { port1, port2: outcome } = new MessageChannel();
+  const done = new Int32Array(new SharedArrayBuffer(4));
+  thread.postMessage({ args, done, outcome } satisfies CertificateRequest, [outcome]);
+  if (Atomics.wait(done, 0, 0, timeoutMs) === 'timed-out') throw new Error(`no certificate within ${timeoutMs} ms`);
+  const failure = receiveMessageOnPort(port1)?.message;
+  port1.close();
+  if (failure) throw failure;
 }
