@@ -1,11 +1,12 @@
-import { runJest } from './run-jest.ts';
+import { perSuite } from '@rms/testkit';
+import { runJest, sectionOf } from './run-jest.ts';
 
 const next = `test('finds nothing of the other file', () => {
   expect([process.env.LEFT, Date.now.name, process.listenerCount('SIGUSR2')]).toEqual([undefined, 'now', 0]);
 });`;
 
 describe('a file that leaves something in a shared process fails, and the next file gets a new one', () => {
-  test.each([
+  const cases = [
     { left: 'an environment variable', code: `process.env.LEFT = '1'`, line: 'environment variable LEFT added' },
     { left: 'a patched Date', code: `Date.now = () => 0`, line: 'Date.now changed' },
     {
@@ -30,13 +31,23 @@ describe('a file that leaves something in a shared process fails, and the next f
       code: `await new Promise((listening) => createServer().listen(0, '127.0.0.1', listening))`,
       line: 'active resource TCPServerWrap: 1, before 0',
     },
-  ])('$left', async ({ code, line }) => {
-    const one = `import { createServer, Socket } from 'node:net'; test('passes', async () => { ${code}; });`;
-    const { status, output } = await runJest({ '1.test.ts': one, '2.test.ts': next });
-    expect(output).toContain(`This file leaves behind:\n    - ${line}\n`);
-    expect(output).toContain('PASS ./2.test.ts');
-    expect(output).toContain('Tests:       2 passed, 2 total');
-    expect(status).toBe(1);
+  ];
+  /** Runs the file of each case, and after it `next`. */
+  const run = perSuite(() => {
+    const files = cases.flatMap(({ code }, i) => [
+      [`${i}-1.test.ts`, `import { createServer, Socket } from 'node:net'; test('passes', async () => { ${code}; });`],
+      [`${i}-2.test.ts`, next],
+    ]);
+    return runJest(Object.fromEntries(files));
+  });
+
+  test.each(cases.map((one, i) => ({ ...one, i })))('$left', ({ i, line }) => {
+    const section = sectionOf(run.output, `${i}-1.test.ts`);
+    expect(section).toMatch(/^FAIL /);
+    expect(section).toContain(`This file leaves behind:\n    - ${line}\n`);
+    expect(run.output).toContain(`PASS ./${i}-2.test.ts`);
+    expect(run.output).toContain(`Tests:       ${2 * cases.length} passed, ${2 * cases.length} total`);
+    expect(run.status).toBe(1);
   });
 });
 

@@ -1,6 +1,3 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { runJest } from './run-jest.ts';
 
 /** A file that prints its process and how many files have loaded the module that it shares with others. */
@@ -76,35 +73,26 @@ test('jest.setTimeout sets the timeout of its file only', async () => {
 });
 
 test('the report has the files with their tests and errors', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rms-report-'));
-  const report = join(folder, 'report.json');
-  try {
-    const one = `describe('a', () => { test('passes', () => {}); test.skip('is skipped', () => {}); });`;
-    await runJest(
-      { '1.test.ts': one, '2.test.ts': `throw new Error('not loaded');` },
-      { env: { TEST_REPORT: report } },
-    );
-    expect(JSON.parse(readFileSync(report, 'utf8'))).toEqual({
-      files: [
-        {
-          name: '1.test.ts',
-          seconds: expect.any(Number),
-          errors: [],
-          tests: [
-            { titles: ['a', 'passes'], state: 'passed', errors: [] },
-            { titles: ['a', 'is skipped'], state: 'skipped', errors: [] },
-          ],
-        },
-        {
-          name: '2.test.ts',
-          seconds: expect.any(Number),
-          errors: [expect.stringContaining('Error: not loaded')],
-          tests: [],
-        },
-      ],
-      errors: [],
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const one = `describe('a', () => { test('passes', () => {}); test.skip('is skipped', () => {}); });`;
+  const { report } = await runJest({ '1.test.ts': one, '2.test.ts': `throw new Error('not loaded');` });
+  expect(report).toEqual({
+    files: [
+      {
+        name: '1.test.ts',
+        seconds: expect.any(Number),
+        errors: [],
+        tests: [
+          { titles: ['a', 'passes'], state: 'passed', errors: [] },
+          { titles: ['a', 'is skipped'], state: 'skipped', errors: [] },
+        ],
+      },
+      {
+        name: '2.test.ts',
+        seconds: expect.any(Number),
+        errors: [expect.stringContaining('Error: not loaded')],
+        tests: [],
+      },
+    ],
+    errors: [],
+  });
 });

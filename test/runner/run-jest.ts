@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -8,13 +8,14 @@ interface RunOptions {
   /** Options of the runner. */
   readonly runner?: object;
   readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface RunResult {
   readonly status: unknown;
   /** Output of jest and the test files. */
   readonly output: string;
+  /** What reporter.mjs writes. */
+  readonly report: { files: { name: string; tests: { state: string }[] }[] };
 }
 
 const root = join(import.meta.dirname, '..', '..');
@@ -25,7 +26,7 @@ const root = join(import.meta.dirname, '..', '..');
  */
 export async function runJest(
   files: Readonly<Record<string, string>>,
-  { runner = {}, args = [], env = {} }: RunOptions = {},
+  { runner = {}, args = [] }: RunOptions = {},
 ): Promise<RunResult> {
   const folder = mkdtempSync(join(tmpdir(), 'rms-runner-'));
   try {
@@ -52,14 +53,26 @@ export async function runJest(
     for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text);
     const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
     const command = [jest, '--config', join(folder, 'jest.config.json'), '--maxWorkers', '1', ...args];
+    const report = join(folder, 'report.json');
     return await new Promise((resolve) => {
-      // The report of this run itself is not theirs.
-      const variables = { ...process.env, TEST_REPORT: '', ...env };
-      execFile(process.execPath, command, { cwd: folder, env: variables }, (error, stdout, stderr) =>
-        resolve({ status: error ? error.code : 0, output: stripVTControlCharacters(`${stdout}${stderr}`) }),
+      execFile(
+        process.execPath,
+        command,
+        { cwd: folder, env: { ...process.env, TEST_REPORT: report } },
+        (error, stdout, stderr) =>
+          resolve({
+            status: error ? error.code : 0,
+            output: stripVTControlCharacters(`${stdout}${stderr}`),
+            report: JSON.parse(readFileSync(report, 'utf8')),
+          }),
       );
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Returns the part of the output about a file: its state, and the errors if it failed. */
+export function sectionOf(output: string, file: string): string {
+  return output.split(/^(?=(?:PASS|FAIL) |Test Suites: )/m).find((part) => part.includes(`./${file}`)) ?? '';
 }

@@ -307,8 +307,14 @@ describe('Channels', () => {
     expect(await service.alerts.testChannel({ ...tenant, id })).toMatchObject({ delivered: true, statusCode: 200 });
     expect(slack.requests.map(({ json }) => json)).toEqual([
       {
-        text: expect.stringContaining('Acme (live)'),
-        blocks: expect.arrayContaining([expect.objectContaining({ type: 'section' })]),
+        text: 'Test: alert channel On-call · Acme (live)',
+        blocks: [
+          { type: 'header', text: { type: 'plain_text', text: 'Test: alert channel On-call · Acme (live)' } },
+          {
+            type: 'context',
+            elements: [{ type: 'mrkdwn', text: expect.stringMatching(/^<https:.*\|View all alerts>$/) }],
+          },
+        ],
       },
     ]);
   });
