@@ -1,11 +1,12 @@
 // npm run check: checks the sources without starting services. All checks run, even if one fails.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fastFolders, foldersOf, suites } from '../test/projects.mjs';
+import { baseCommit, git } from './lib/base-commit.mjs';
 import { brokenComments, brokenReferences } from './lib/documents.mjs';
 import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
@@ -97,10 +98,6 @@ async function execute(command, args) {
   return { status, stdout, output: `${stdout}${stderr}` };
 }
 
-function git(...args) {
-  return spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-}
-
 /** Checks that at least two workspaces use each package. Code with a single user belongs to it. */
 function packageUsers() {
   const manifests = filesOf('*/package.json').map((file) => JSON.parse(readFileSync(join(root, file), 'utf8')));
@@ -114,15 +111,15 @@ function packageUsers() {
 
 /** Compares the protos with main, or on main with the previous commit. Skips a shallow clone that has neither. */
 async function protosCompatible() {
-  const base = ['origin/main', 'main', 'HEAD^', 'HEAD'].find((ref) => {
-    const commit = git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`);
-    return commit.status === 0 && (ref === 'HEAD' || commit.stdout !== git('rev-parse', 'HEAD').stdout);
-  });
+  const base = baseCommit();
   if (base === undefined) return undefined; // sources without a history
   const before = join(temporary, 'before');
   const archive = join(temporary, 'before.tar');
-  const { status } = git('archive', `--output=${archive}`, base, 'proto', 'buf.yaml');
-  if (status !== 0) return undefined; // no protos in that commit
+  try {
+    git('archive', `--output=${archive}`, base, 'proto', 'buf.yaml');
+  } catch {
+    return undefined; // no protos in that commit
+  }
   const unpacked = await execute('sh', ['-c', 'mkdir "$0" && tar -xf "$1" -C "$0"', before, archive]);
   if (unpacked.status !== 0) return unpacked.output;
   return run('buf', ['breaking', '--against', before]);
@@ -194,8 +191,8 @@ function testTiers() {
 
 /** Returns the existing files of the repository, new ones included, that match one of the patterns. */
 function filesOf(...patterns) {
-  const { stdout } = git('ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns);
-  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+  const listed = git('ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns);
+  return listed.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
 }
 
 function documents() {

@@ -43,8 +43,8 @@ export function makeCertificates(folder: string): Certificates {
 }
 
 /**
- * Runs a command of thread-main.ts, and blocks until it is complete: tests need the files immediately, and the library that
- * creates certificates is asynchronous. A process per command would take a hundred times as much CPU.
+ * Runs a command of thread-main.ts, and blocks until it is complete: tests need the files immediately, and the library
+ * that creates certificates is asynchronous. A process per command would take more than ten times as much CPU.
  */
 function run(...args: string[]): void {
   thread ??= new Worker(join(import.meta.dirname, 'thread-main.ts'), { execArgv: [] });
