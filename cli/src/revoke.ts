@@ -1,5 +1,5 @@
 import type { Key } from '@rms/proto/rms/auth/v1/key_pb';
-import { fromStatusMessage } from '@rms/rpc/error-mapping';
+import { fromStatusMessage } from '@rms/rpc/errors';
 import { inBatches } from './batches.ts';
 import type { Services } from './services.ts';
 

@@ -6,7 +6,7 @@ import { createBackend, endpoints } from '@rms/api';
 import { parseCidrs } from '@rms/base/cidr';
 import { Environment, PrincipalSchema, Scope } from '@rms/proto/rms/common/v1/common_pb';
 import { readSettings } from '@rms/runtime/settings';
-import { BodyBudget } from '../../packages/net/src/http/body-budget.ts';
+import { BodyBudget } from '../../packages/net/src/http/body.ts';
 import { listen } from '../../packages/net/src/http/listener.ts';
 import { createApp } from '../../services/gateway/src/app.ts';
 import type { Caller } from '../../services/gateway/src/checks/principals.ts';

@@ -1,15 +1,19 @@
+import type { IncomingMessage } from 'node:http';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TraceContext } from '@rms/async/tracing';
+import { RmsError } from '@rms/base/errors';
 import type { Permission } from '@rms/base/roles';
 import type { Environment } from '@rms/base/tenant';
+import { idempotencyKeyProblem } from '@rms/base/value-rules';
 import type { Limits } from '@rms/limits';
-import type { Response } from '@rms/net/http';
+import { parseBody, parseQuery, type Response } from '@rms/net/http';
 import type { CallContextSchema, Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
-// Declares the keys of `meta` that only the OpenAPI document uses.
 import type {} from 'zod-openapi';
 import type { Backend } from './backend.ts';
 import type { Tag } from './tags.ts';
+
+// Declares the keys of `meta` that only the OpenAPI document uses.
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
 
@@ -106,4 +110,98 @@ export function parameterOf(path: string): string | undefined {
 /** Type-checks an endpoint against its own schemas, then erases their types so that all endpoints fit in one list. */
 export function defineEndpoint<Query, Body>(endpoint: Endpoint<Query, Body>): Endpoint {
   return endpoint as Endpoint;
+}
+
+export interface ServedRequest {
+  readonly request: IncomingMessage;
+  /** Reads the JSON body. */
+  readonly readBody: () => Promise<unknown>;
+  /** Returns the key for the RPC. `sent` is the Idempotency-Key of the request; empty if it has none. */
+  readonly idempotencyKeyOf?: (sent: string, body: unknown) => string;
+}
+
+/**
+ * Serves an admitted request: validates Idempotency-Key, conditions, query and body, in this order, and calls the
+ * handler. Throws the error of the first failing check.
+ */
+export async function serveEndpoint(
+  endpoint: Endpoint,
+  admitted: Admitted,
+  { request, readBody, idempotencyKeyOf: keyOf = (sent) => sent }: ServedRequest,
+): Promise<Response> {
+  const sentKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';
+  const isGet = endpoint.method === 'get';
+  const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
+  const query = parseQuery(endpoint.query, request.url ?? '');
+  const body =
+    endpoint.body && parseBody(endpoint.body, endpoint.optionalBody && isEmpty(request) ? {} : await readBody());
+  const idempotencyKey = sentKey && keyOf(sentKey, body);
+  const response = await endpoint.handle({ ...admitted, query, body, idempotencyKey, expectedVersions });
+  const unchanged = isGet && endpoint.conditional && isUnchanged(request, response);
+  return unchanged ? { status: 304, headers: response.headers ?? {} } : response;
+}
+
+/** Returns whether a request has no body. */
+function isEmpty({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding === undefined && Number(length ?? 0) === 0;
+}
+
+/** Returns the Idempotency-Key of a request. Empty if the header is missing. Throws `invalid_request`. */
+export function idempotencyKeyOf({ headers }: IncomingMessage): string {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return '';
+  const message = idempotencyKeyProblem(String(key));
+  if (message === undefined) return String(key);
+  throw new RmsError('invalid_request', { details: [{ field: 'Idempotency-Key', message }] });
+}
+
+/**
+ * Matches one entity tag at `lastIndex` (RFC 9110, 13.1.1), and the commas around it: a proxy that joins two headers can
+ * leave empty elements of the list (5.6.1).
+ */
+const entityTag = /[ \t,]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,[ \t,]*|$)/y;
+/** Suffixes that compressing proxies append to an entity tag: Apache, and modules for other encodings. */
+const encodingSuffix = /(?:-{1,2}|;)(?:gzip|br|zstd|deflate)$/;
+/** Version of an entity tag that this service did not issue. No object has it. */
+const noVersion = -1n;
+const maxVersion = 2n ** 63n - 1n;
+
+/**
+ * Returns the versions in If-Match; empty without the header and for `*`. Accepts weak entity tags too, because
+ * proxies that compress responses weaken them. Throws `invalid_request`.
+ */
+export function expectedVersionsOf({ headers }: IncomingMessage): bigint[] {
+  const tags = tagsOf('If-Match', headers['if-match']);
+  return tags === '*' ? [] : tags.map(versionOf);
+}
+
+/** Returns whether If-None-Match contains a response's ETag. Throws `invalid_request`. */
+export function isUnchanged({ headers }: IncomingMessage, response: Response): boolean {
+  const tags = tagsOf('If-None-Match', headers['if-none-match']);
+  const current = response.headers?.ETag;
+  return current !== undefined && (tags === '*' || tags.some((tag) => current === `"${tag}"`));
+}
+
+/** Returns the entity tags of a header without their quotes. Throws `invalid_request`. */
+function tagsOf(field: string, header: string | undefined): string[] | '*' {
+  if (header === undefined) return [];
+  if (header.trim() === '*') return '*';
+  const tags: string[] = [];
+  entityTag.lastIndex = 0;
+  do {
+    const match = entityTag.exec(header);
+    if (!match) {
+      throw new RmsError('invalid_request', { details: [{ field, message: 'must be `*` or a list of entity tags' }] });
+    }
+    tags.push((match[1] as string).replace(encodingSuffix, ''));
+  } while (entityTag.lastIndex < header.length);
+  return tags;
+}
+
+/** Returns the version in an entity tag made by `oneResponse`. */
+function versionOf(tag: string): bigint {
+  const [, digits] = /^(\d{1,19})\./.exec(tag) ?? [];
+  const version = BigInt(digits ?? noVersion);
+  return version > maxVersion ? noVersion : version;
 }

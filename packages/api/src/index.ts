@@ -12,7 +12,14 @@ export { deliveryDocument } from './delivery/document.ts';
 export { deliveryEndpoints } from './delivery/endpoints.ts';
 export type { Delivery, FullDelivery } from './delivery/schema.ts';
 export { delayReasons, deliveryStatuses } from './delivery/status.ts';
-export { type Admitted, type CallerLimits, type Endpoint, parameterOf } from './endpoint.ts';
+export {
+  type Admitted,
+  type CallerLimits,
+  type Endpoint,
+  parameterOf,
+  type ServedRequest,
+  serveEndpoint,
+} from './endpoint.ts';
 export { endpoints } from './endpoints.ts';
 export { eventDocument } from './event/document.ts';
 export { type Event, envelopeOf } from './event/schema.ts';
@@ -29,7 +36,6 @@ export { requestEndpoints } from './request/endpoints.ts';
 export type { Request, Timeline } from './request/schema.ts';
 export { resourceEndpoints } from './resource/endpoints.ts';
 export type { FullResource, Resource } from './resource/schema.ts';
-export { type ServedRequest, serveEndpoint } from './serve-endpoint.ts';
 export { tags } from './tags.ts';
 export { versionOfService } from './version.ts';
 export { createWebhook, webhookEndpoints } from './webhook/endpoints.ts';

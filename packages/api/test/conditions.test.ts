@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { isUnchanged } from '../src/conditions.ts';
+import { isUnchanged } from '../src/endpoint.ts';
 import { oneResponse } from '../src/single-object.ts';
 
 test.each(['', '-gzip', '--gzip', ';gzip', '-br', '-zstd', '-deflate'])(

@@ -1,11 +1,16 @@
-export { untilAborted, withDeadline } from './abort.ts';
 export { CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
 export { type CoalesceOptions, coalesce } from './coalesce.ts';
-export { abortableDelay } from './delay.ts';
 export { FairCache } from './fair-cache.ts';
 export { FairQueue } from './fair-queue.ts';
 export { FairShare } from './fair-share.ts';
-export { retry } from './retry.ts';
-export { waitAtMost, withTimeout } from './timeout.ts';
 export { createTurns } from './turns.ts';
-export { createWakeableSleep, type WakeableSleep } from './wakeable-sleep.ts';
+export {
+  abortableDelay,
+  createWakeableSleep,
+  retry,
+  untilAborted,
+  type WakeableSleep,
+  waitAtMost,
+  withDeadline,
+  withTimeout,
+} from './waits.ts';

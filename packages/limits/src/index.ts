@@ -12,5 +12,4 @@ export {
   type SetMarkers,
 } from './limiter.ts';
 export { createMemoryLimiter } from './memory-limiter.ts';
-export { type OpenLimiterOptions, openLimiter } from './open-limiter.ts';
-export { createRedisLimiter, type RedisLimiterOptions } from './redis-limiter.ts';
+export { createRedisLimiter, type OpenLimiterOptions, openLimiter, type RedisLimiterOptions } from './redis-limiter.ts';

@@ -1,10 +1,28 @@
 import { withTimeout } from '@rms/async';
 import { attribute, spanKind, traced } from '@rms/async/tracing';
-import { createRedisServers, createRedisWatch, type RedisAddress, type RedisServer, type RedisWatch } from '@rms/redis';
+import {
+  createRedisServers,
+  createRedisWatch,
+  type RedisAddress,
+  type RedisServer,
+  type RedisWatch,
+  readRedisAddress,
+} from '@rms/redis';
 import type { Logger } from '@rms/runtime/logging';
 import { Gauge, type Metrics } from '@rms/runtime/metrics';
-import { type CheckReply, defineScripts, type Scripted } from './check-script.ts';
-import { appliedLimits, failureRateOf, monthOf, type Rates, rateState, wholeSeconds } from './gcra.ts';
+import type { Settings } from '@rms/runtime/settings';
+import {
+  appliedLimits,
+  type CheckReply,
+  defineScripts,
+  failureRateOf,
+  markerKey,
+  monthOf,
+  type Rates,
+  rateState,
+  type Scripted,
+  wholeSeconds,
+} from './limit-check.ts';
 import {
   type LimitCheck,
   type LimitDecision,
@@ -13,8 +31,8 @@ import {
   type LimitState,
   markersTrustMs,
 } from './limiter.ts';
-import { createLocalShare } from './local-share.ts';
-import { confirmMarkers, markerKey, markerTimeoutMs, setMarker } from './redis-markers.ts';
+import { createLocalShare } from './memory-limiter.ts';
+import { confirmMarkers, markerTimeoutMs, setMarker } from './redis-markers.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
   readonly log: Logger;
@@ -236,5 +254,25 @@ function showDegradation(metrics: Metrics, degraded: () => boolean): void {
     collect() {
       this.set(degraded() ? 1 : 0);
     },
+  });
+}
+
+export interface OpenLimiterOptions {
+  readonly log: Logger;
+  /** Registry for the degradation gauge. */
+  readonly metrics?: Metrics;
+}
+
+/** Opens the limiter on the Redis named by the settings. Throws SettingsError. */
+export function openLimiter(settings: Settings, { log, metrics }: OpenLimiterOptions): Limiter {
+  return createRedisLimiter({
+    ...readRedisAddress(settings, log),
+    log,
+    rateLimitRequests: settings.RATE_LIMIT_REQUESTS,
+    workspaceRateLimitRequests: settings.WORKSPACE_RATE_LIMIT_REQUESTS,
+    rateLimitWindowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    monthlyQuota: settings.MONTHLY_QUOTA,
+    authFailureLimit: settings.AUTH_FAILURE_LIMIT,
+    ...(metrics && { metrics }),
   });
 }

@@ -1,15 +1,10 @@
 import { withTimeout } from '@rms/async';
 import { confirmedKey, type RedisServer, type RedisServers, runIdOf } from '@rms/redis';
-import type { Scripted } from './check-script.ts';
+import { markerKey, type Scripted } from './limit-check.ts';
 import { type KeyChange, type Limiter, markersTrustMs, markerTtlMs, type SetMarkers } from './limiter.ts';
 
 /** Maximum time to set or confirm a marker on one server. */
 export const markerTimeoutMs = 2_000;
-
-/** Returns the Redis key of a revocation marker. */
-export function markerKey({ workspaceId, keyId }: Pick<KeyChange, 'workspaceId' | 'keyId'>): string {
-  return `rms:{${workspaceId}}:mark:${keyId}`;
-}
 
 /** Sets a marker on the server that owns its key. */
 export function setMarker(redis: Scripted, change: KeyChange): Promise<number> {

@@ -1,9 +1,10 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
 import { RmsError } from '@rms/base/errors';
-import { userOfActor } from './actor.ts';
-import type { CallContext } from './call-context.ts';
+import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
+import { tokenKey, userOfActor } from './wire.ts';
 
 /** A method that a caller may call only for a user; see {@link forUsers}. */
 interface UserGrant {
@@ -184,4 +185,16 @@ function namesOf(call: Call): readonly string[] {
  */
 function sessionOf(call: Call): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
+}
+
+/** Creates the check that a call carries the token. Throws {@link CallerUnknown}. */
+export function createTokenCheck(token: string): CallerCheck {
+  const expected = Buffer.from(token);
+  return (method, { metadata }) => {
+    const given = Buffer.from(String(metadata.get(tokenKey)[0] ?? ''));
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return;
+    throw new CallerUnknown(
+      `A call of ${method} requires the token in services.json of DATA_DIR, which only the user who started the services can read.`,
+    );
+  };
 }

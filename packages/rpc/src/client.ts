@@ -4,13 +4,11 @@ import { currentCall } from '@rms/async';
 import { activeSpans, activeTraceContext, rpcAttributes, spanKind, traced } from '@rms/async/tracing';
 import { RmsError } from '@rms/base/errors';
 import type { CallContextSchema } from '@rms/proto/rms/common/v1/common_pb';
-import { contextToMetadata } from './call-context.ts';
-import type { EndedCall } from './call-metrics.ts';
-import { withToken } from './call-token.ts';
-import { fromServiceError } from './error-mapping.ts';
+import { fromServiceError } from './errors.ts';
 import { createLocalClient, isLocal, type RawClient, type RawStream, type RawUnary } from './local.ts';
+import type { EndedCall } from './metrics.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
-import { type AnyService, maxMessageBytes, toServiceDefinition } from './service-definition.ts';
+import { type AnyService, contextToMetadata, maxMessageBytes, toServiceDefinition, withToken } from './wire.ts';
 
 export interface CallOptions {
   /** Sent in metadata. */

@@ -14,12 +14,11 @@ import {
   superviseWorkers,
   type Worker,
 } from '@rms/runtime/service';
-import { countServerCalls, type EndedCall } from './call-metrics.ts';
 import type { Callers } from './callers.ts';
+import { countServerCalls, type EndedCall, showCertificate, showState } from './metrics.ts';
 import type { RpcSecurity } from './security.ts';
 import { type RpcServer, serve } from './serve.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
-import { showCertificate, showState } from './service-gauges.ts';
 
 /** A service with a gRPC server. */
 export interface GrpcService extends Service {

@@ -10,7 +10,7 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { maxMessageBytes } from './service-definition.ts';
+import { maxMessageBytes } from './wire.ts';
 
 /**
  * Calls between services in one process, without a connection. Messages are encoded and decoded as over gRPC, so that

@@ -1,13 +1,19 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/base/errors';
-import type { EndedCall } from './call-metrics.ts';
-import { createTokenCheck } from './call-token.ts';
-import { type CallerCheck, CallerRefused, type Callers, createCallerCheck, createOperatorCheck } from './callers.ts';
+import {
+  type CallerCheck,
+  CallerRefused,
+  type Callers,
+  createCallerCheck,
+  createOperatorCheck,
+  createTokenCheck,
+} from './callers.ts';
 import { HealthState } from './health.ts';
 import { LocalServer } from './local.ts';
+import type { EndedCall } from './metrics.ts';
 import { loopbackOnly, type RpcSecurity } from './security.ts';
 import type { RpcContext, RpcService } from './server-adapter.ts';
-import { maxMessageBytes } from './service-definition.ts';
+import { maxMessageBytes } from './wire.ts';
 
 export interface ServeOptions {
   readonly host: string;

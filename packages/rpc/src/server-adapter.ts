@@ -10,32 +10,11 @@ import type {
 } from '@grpc/grpc-js';
 import { CallScope, inCall } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
-import { type CallContext, contextFromMetadata, type Principal } from './call-context.ts';
+import type { Principal } from '@rms/proto/rms/common/v1/common_pb';
 import type { CallerCheck } from './callers.ts';
-import { toGrpcStatus } from './error-mapping.ts';
-import { serveInTrace } from './server-span.ts';
-import { type AnyService, toServiceDefinition } from './service-definition.ts';
-
-/** Context of a call for its handler. */
-export interface RpcContext
-  extends Pick<
-    CallContext,
-    'requestId' | 'traceparent' | 'tracestate' | 'principal' | 'clientAddress' | 'actor' | 'actorName'
-  > {
-  /** Request ID of the call, or the IDs of batch items, which have their own contexts. */
-  readonly requestIds: readonly string[];
-  /** Aborts when the caller cancels or its deadline passes. */
-  readonly signal: AbortSignal;
-  /** Aborts when the server stops: an endless stream must end then, or it delays the shutdown. */
-  readonly stopping: AbortSignal;
-  readonly deadline: Date | undefined;
-  /** Whether the caller has canceled the call long before its deadline: no caller is waiting for the response. */
-  readonly isCanceled: boolean;
-  /** Address of the caller. */
-  readonly peer: string;
-  /** "package.Service/Method". */
-  readonly method: string;
-}
+import { toGrpcStatus } from './errors.ts';
+import { serveInTrace } from './spans.ts';
+import { type AnyService, contextFromMetadata, toServiceDefinition } from './wire.ts';
 
 type Request<M extends DescMethod> = MessageShape<M['input']>;
 type Response<M extends DescMethod> = MessageInitShape<M['output']>;
@@ -108,7 +87,7 @@ function toGrpcHandler(
   if (method.methodKind === 'unary') {
     const unary = async (call: AnyCall, respond: sendUnaryData<unknown>) => {
       const startedAtMs = performance.now();
-      const context = new CallRpcContext(call, name, stopping);
+      const context = new RpcContext(call, name, stopping);
       try {
         checkCaller?.(name, call, context);
         const work = () => context.run(() => handler(call.request, context) as Promise<unknown>);
@@ -124,7 +103,7 @@ function toGrpcHandler(
   }
   const streaming = async (call: AnyCall) => {
     const startedAtMs = performance.now();
-    const context = new CallRpcContext(call, name, stopping);
+    const context = new RpcContext(call, name, stopping);
     try {
       checkCaller?.(name, call, context);
       const write = () => writeAll(call, handler(call.request, context) as AsyncIterable<unknown>, context.signal);
@@ -143,16 +122,18 @@ function toGrpcHandler(
 /** At its deadline, a caller also cancels the call, and its clock may be a little earlier. */
 const deadlineToleranceMs = 500;
 
-/** Context that creates its signal on first use, because most handlers only use the scope. */
-class CallRpcContext implements RpcContext {
+/** Context of a call for its handler. Creates its signal on first use, because most handlers only use the scope. */
+export class RpcContext {
   readonly requestId: string;
   readonly traceparent: string;
   readonly tracestate: string;
-  declare readonly principal?: Principal;
+  declare readonly principal?: Principal | undefined;
   readonly clientAddress: string;
   readonly actor: string;
   readonly actorName: string;
+  /** "package.Service/Method". */
   readonly method: string;
+  /** Aborts when the server stops: an endless stream must end then, or it delays the shutdown. */
   readonly stopping: AbortSignal;
   readonly #scope: CallScope;
   readonly #call: AnyCall;
@@ -189,6 +170,7 @@ class CallRpcContext implements RpcContext {
     }
   }
 
+  /** Aborts when the caller cancels or its deadline passes. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       const abort = new AbortController();
@@ -198,6 +180,7 @@ class CallRpcContext implements RpcContext {
     return this.#abort.signal;
   }
 
+  /** Request ID of the call, or the IDs of batch items, which have their own contexts. */
   get requestIds(): readonly string[] {
     return this.requestId === '' ? requestIdsOfItems(this.#call.request) : [this.requestId];
   }
@@ -208,10 +191,12 @@ class CallRpcContext implements RpcContext {
     return Number.isFinite(deadline) ? new Date(deadline) : undefined;
   }
 
+  /** Whether the caller has canceled the call long before its deadline: no caller is waiting for the response. */
   get isCanceled(): boolean {
     return this.#call.cancelled && !(this.deadline && this.deadline.getTime() - Date.now() < deadlineToleranceMs);
   }
 
+  /** Address of the caller. */
   get peer(): string {
     return this.#call.getPeer();
   }

@@ -1,6 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { createMetrics } from '@rms/runtime/metrics';
-import { countClientCalls, countServerCalls } from '../src/call-metrics.ts';
+import { countClientCalls, countServerCalls } from '../src/metrics.ts';
 import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 describe.each(transports)('Calls by %s', (transport) => {

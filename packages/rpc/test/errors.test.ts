@@ -2,7 +2,7 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type ErrorCode, errorKinds, RmsError } from '@rms/base/errors';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { codeOf, createClient, fromStatusMessage, toStatusMessage } from '@rms/rpc';
-import { grpcStatuses } from '../src/grpc-statuses.ts';
+import { grpcStatuses } from '../src/errors.ts';
 import { startWorkspaces, transports, type WorkspacesServer } from './workspaces-server.ts';
 
 const codes = Object.keys(errorKinds) as ErrorCode[];

@@ -17,7 +17,7 @@ import {
 } from '@rms/net/http';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
-import type { Admit } from './checks/admission.ts';
+import type { Admission } from './checks/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, type Locals, newLocals } from './http/locals.ts';
@@ -31,7 +31,7 @@ import type { RequestLog } from './requests/request-log.ts';
 export interface AppParts {
   readonly environment: Environment;
   readonly config: GatewayConfig;
-  readonly admit: Admit;
+  readonly admit: Admission['admit'];
   readonly backend: Backend;
   readonly probes: Probes;
   readonly requests: RequestLog;

@@ -2,7 +2,7 @@ import { createBackend, endpoints } from '@rms/api';
 import { BodyBudget, type Listener, listen } from '@rms/net/http';
 import { type MetricsServer, type Service, serveMetrics } from '@rms/runtime/service';
 import { createApp } from './app.ts';
-import { createAdmission } from './checks/admission.ts';
+import { Admission } from './checks/admission.ts';
 import { FailedAuthentications } from './checks/failed-authentications.ts';
 import { KeyUses } from './checks/key-uses.ts';
 import { Principals } from './checks/principals.ts';
@@ -124,7 +124,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
       usage.start();
       requests.start();
       for (const environment of ['live', 'sandbox'] as const) {
-        const admit = createAdmission({
+        const admission = new Admission({
           environment,
           principals: principals[environment],
           limiter,
@@ -134,6 +134,7 @@ export function createGateway(config: GatewayConfig, context: GatewayContext): G
           metrics: counts,
           log,
         });
+        const admit: Admission['admit'] = (request, response, endpoint) => admission.admit(request, response, endpoint);
         const countRequest = requestMetrics.countRequests(environment, paths);
         const app = createApp({ environment, config, admit, backend, probes, requests, bodies, countRequest, log });
         const listener = await listen({

@@ -1,6 +1,6 @@
 import { AlertKind } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { enumNames } from '@rms/rpc';
-import { alertKinds, alertRules } from '../../src/alert-rules/alert-rules.ts';
+import { alertKinds, alertRules } from '../../src/alert-rules/index.ts';
 
 test('every kind has texts, and no two rules have the same name or subject', () => {
   expect([...alertKinds].sort()).toEqual([...enumNames(AlertKind).names].sort());

@@ -1,4 +1,4 @@
-import { findInPages, workspaceFinder } from '../../src/tenant/workspace-finder.ts';
+import { findInPages, workspaceFinder } from '../../src/tenant/index.ts';
 
 describe('a workspace finder', () => {
   test('rejects an empty ID, and asks for at most 20 workspaces', async () => {

@@ -13,8 +13,8 @@ import {
   testServer,
   waitUntil,
 } from '@rms/testkit';
-import { monthOf } from '../../src/gcra.ts';
 import { type Limiter, markersTrustMs, openLimiter } from '../../src/index.ts';
+import { monthOf } from '../../src/limit-check.ts';
 import { check } from './redis-support.ts';
 
 describeWith(['redis', 'redis-server'], 'the limiter on a Redis Cluster', () => {

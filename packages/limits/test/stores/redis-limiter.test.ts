@@ -1,7 +1,7 @@
 import { createMetrics } from '@rms/runtime/metrics';
 import { describeWith, noLimits, perSuite, perTest, testServer, waitUntil } from '@rms/testkit';
 import { Redis } from 'ioredis';
-import { monthOf } from '../../src/gcra.ts';
+import { monthOf } from '../../src/limit-check.ts';
 import type { LimitDecision, Limiter } from '../../src/limiter.ts';
 import { createRedisLimiter } from '../../src/redis-limiter.ts';
 import { describeLimiter } from '../conformance.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import { describeWith, makeCertificates, type RedisSentinels, startRedisSentinels, waitUntil } from '@rms/testkit';
-import { monthOf } from '../../src/gcra.ts';
 import { type Limiter, openLimiter } from '../../src/index.ts';
+import { monthOf } from '../../src/limit-check.ts';
 import { check } from './redis-support.ts';
 
 describeWith('redis-server', 'the limiter with Redis Sentinel', () => {

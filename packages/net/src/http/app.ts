@@ -1,14 +1,13 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { inSpans, type Span } from '@rms/async/tracing';
 import type { CidrList } from '@rms/base/cidr';
+import { RmsError } from '@rms/base/errors';
 import type { Logger } from '@rms/runtime/logging';
 import express, { type Express, type Request, type Response } from 'express';
-import { checkHead } from './check-head.ts';
-import { type Client, clientOf } from './client.ts';
-import { methodNotAllowed, routeNotFound } from './refuse-route.ts';
-import { requestIdOf } from './request-id.ts';
-import { normalizeTarget } from './request-target.ts';
-import { createProxyWarning } from './untrusted-proxy.ts';
+import { jsonType } from './body.ts';
+import { type Client, clientOf, createProxyWarning } from './client.ts';
+import { checkHead, normalizeTarget, requestIdOf } from './head.ts';
+import { shownText } from './respond.ts';
 
 /** State of a request that every app keeps, in `response.locals`. */
 export type RequestLocals = {
@@ -138,4 +137,46 @@ export function mountOpen<Locals extends RequestLocals>(
   route.all((request: Request, response: AppResponse<Locals>) => {
     throw methodNotAllowed(request, response, ['GET', 'HEAD']);
   });
+}
+
+/** An Express request. Routers of Express shorten `url` but not `originalUrl`. */
+interface RoutedRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly originalUrl?: string | undefined;
+}
+
+const maxShownLength = 200;
+
+/** Returns `not_found` for a request that no route matches. The message names method and path. */
+export function routeNotFound(request: RoutedRequest): RmsError {
+  return new RmsError('not_found', {
+    message: `Not found: no route matches \`${request.method} ${pathOf(request)}\`.`,
+  });
+}
+
+/**
+ * Returns `method_not_allowed` and sets `Allow`, and `Accept-Patch` if PATCH is allowed (RFC 5789, 3.1). The message
+ * names path, method and the allowed methods.
+ */
+function methodNotAllowed(request: RoutedRequest, response: ServerResponse, allowed: readonly string[]): RmsError {
+  const methods = allowed.join(', ');
+  response.setHeader('Allow', methods);
+  if (allowed.includes('PATCH')) response.setHeader('Accept-Patch', jsonType);
+  const message = `\`${pathOf(request)}\` does not support ${request.method}. It supports ${methods}.`;
+  return new RmsError('method_not_allowed', { message });
+}
+
+/** Returns the path as sent, without the query and secrets. Shortens a long path. */
+function pathOf({ originalUrl, url = '/' }: RoutedRequest): string {
+  const [sent = '/'] = (originalUrl ?? url).split('?', 1);
+  return shownText(sent, maxShownLength);
+}
+
+/**
+ * Converts a time of performance.now() to milliseconds since 1970, by the present clock of the machine.
+ * performance.timeOrigin is the process's start by the clock at that time, which may have been set since.
+ */
+export function wallTimeOf(atMs: number): number {
+  return Date.now() - (performance.now() - atMs);
 }

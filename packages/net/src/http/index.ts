@@ -1,19 +1,23 @@
-export { abortOnClose } from './abort-on-close.ts';
-export { type AppResponse, createHttpApp, mountEndpoints, mountOpen, type RequestLocals } from './app.ts';
-export { baseUrlOf } from './base-url.ts';
-export { type BodyOptions, readJsonBody } from './body.ts';
-export { BodyBudget } from './body-budget.ts';
-export { checkHead } from './check-head.ts';
-export { type Client, clientOf } from './client.ts';
-export { type ConnectionRefusal, type Listener, listen } from './listener.ts';
-export { isEveryAddress, localUrl } from './local-url.ts';
-export { methodNotAllowed, routeNotFound } from './refuse-route.ts';
-export { requestIdOf } from './request-id.ts';
-export { normalizeTarget } from './request-target.ts';
-export { errorResponse, type Response, sendResponse } from './respond.ts';
-export { securityHeaders, setSecurityHeaders } from './security-headers.ts';
-export { shownText } from './shown-text.ts';
-export { readTrustedProxies } from './trusted-proxies.ts';
-export { createProxyWarning } from './untrusted-proxy.ts';
+export {
+  type AppResponse,
+  createHttpApp,
+  mountEndpoints,
+  mountOpen,
+  type RequestLocals,
+  routeNotFound,
+  wallTimeOf,
+} from './app.ts';
+export { BodyBudget, readJsonBody } from './body.ts';
+export { baseUrlOf, clientOf, createProxyWarning, readTrustedProxies } from './client.ts';
+export { checkHead, requestIdOf } from './head.ts';
+export { type ConnectionRefusal, isEveryAddress, type Listener, listen, localUrl } from './listener.ts';
+export {
+  abortOnClose,
+  errorResponse,
+  type Response,
+  securityHeaders,
+  sendResponse,
+  setSecurityHeaders,
+  shownText,
+} from './respond.ts';
 export { parseBody, parseQuery } from './validate.ts';
-export { wallTimeOf } from './wall-time.ts';

@@ -1,11 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, RmsError } from '@rms/base/errors';
 import { newId } from '@rms/base/ids';
-import type { Connections } from './connections.ts';
-import { errorResponse } from './respond.ts';
-import { securityHeaders } from './security-headers.ts';
+import { errorResponse, securityHeaders } from './respond.ts';
 
 /** Limits of Node's parser, for error messages. */
 export interface ParserLimits {
@@ -42,10 +40,13 @@ function refusalOf(code: string, limits: ParserLimits): { code: ErrorCode; messa
   }
 }
 
-/** Responds in the usual error format to data that Node's parser rejects and that therefore never becomes a request. */
+/**
+ * Responds in the usual error format to data that Node's parser rejects and that therefore never becomes a request.
+ * @param latestResponseOf returns the response to the latest request of a connection
+ */
 export function refuseMalformed(
   server: Server,
-  connections: Pick<Connections, 'latestResponse'>,
+  latestResponseOf: (socket: Duplex) => ServerResponse | undefined,
   {
     onRefused,
     catalogUrl,
@@ -66,7 +67,7 @@ export function refuseMalformed(
     respondOn(socket, { status, ...content, requestId });
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const latestResponse = connections.latestResponse(socket);
+    const latestResponse = latestResponseOf(socket);
     // The client has disconnected, or is already receiving another response.
     if (
       error.code === 'ECONNRESET' ||

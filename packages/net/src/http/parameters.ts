@@ -22,22 +22,18 @@ export function parseParameters(text: string): ReadonlyMap<string, string> | und
   }
 }
 
-/**
- * Returns the position after the last comma before `end` that is not part of a quoted string, or 0. Reading from the
- * right, a client cannot influence how the entries of trusted proxies are split, because proxies append theirs.
- */
-export function startOfLastEntry(list: string, end: number): number {
-  let isQuoted = false;
-  for (let i = end - 1; i >= 0; i -= 1) {
-    const char = list[i];
-    if (char === ',' && !isQuoted) return i + 1;
-    if (char === '"' && !(isQuoted && isEscaped(list, i))) isQuoted = !isQuoted;
-  }
-  return 0;
+const mediaTypeForm = /^([!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+)[ \t]*(?:;(.*))?$/s;
+
+interface MediaType {
+  /** "application/json", in lower case. */
+  readonly name: string;
+  /** By lower-case name. */
+  readonly parameters: ReadonlyMap<string, string>;
 }
 
-function isEscaped(text: string, position: number): boolean {
-  let backslashes = 0;
-  while (text[position - 1 - backslashes] === '\\') backslashes += 1;
-  return backslashes % 2 === 1;
+/** Parses a media type (RFC 9110, 8.3.1); undefined if the text is malformed or repeats a parameter. */
+export function parseMediaType(text: string): MediaType | undefined {
+  const [, name, rest = ''] = mediaTypeForm.exec(text) ?? [];
+  const parameters = parseParameters(rest);
+  return name === undefined || !parameters ? undefined : { name: name.toLowerCase(), parameters };
 }

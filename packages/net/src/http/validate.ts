@@ -1,6 +1,6 @@
 import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { type ZodType, z } from 'zod';
-import { shownText } from './shown-text.ts';
+import { shownText } from './respond.ts';
 
 /** Maximum number of field errors in a response. */
 const maxDetails = 100;

@@ -1,8 +1,14 @@
 export type { AuditedAction, ChangeAction } from './audit-action.ts';
 export { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
-export { type AuditFilter, appendAudit, lastAuditRead, listAudit } from './audit-queries.ts';
+export {
+  type AuditFilter,
+  appendAudit,
+  auditThrottles,
+  lastAuditRead,
+  listAudit,
+  takeAuditPace,
+} from './audit-queries.ts';
 export { type AuditedFields, changesBetween, type FieldChanges, secretReplaced } from './field-changes.ts';
 export { migrations } from './migrations.ts';
-export { auditThrottles, takeAuditPace } from './pace.ts';
 export { auditLogBytes, auditPartitions } from './partitions.ts';
 export { reencryptionStarted } from './secrets-audit.ts';

@@ -1,5 +1,5 @@
 import { Gauge, type Metrics } from '@rms/runtime/metrics';
-import type { Queryable } from './queryable.ts';
+import type { Queryable } from './statements.ts';
 
 /**
  * Schema with a table `clock` and a function `agreed_now()`, which returns the current time of the database, but at most

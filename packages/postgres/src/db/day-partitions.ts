@@ -1,4 +1,4 @@
-import type { Queryable } from './queryable.ts';
+import type { Queryable } from './statements.ts';
 
 const dayMs = 24 * 3_600_000;
 

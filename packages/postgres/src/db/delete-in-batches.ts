@@ -1,4 +1,4 @@
-import type { Queryable } from './queryable.ts';
+import type { Queryable } from './statements.ts';
 
 /** Bounds a statement's duration, far below its timeout. */
 const rowsPerStatement = 1_000;

@@ -1,4 +1,4 @@
-import type { PoolClient } from './queryable.ts';
+import type { PoolClient } from './statements.ts';
 
 const indexName = /index concurrently (?:if not exists )?(\w+) on/i;
 

@@ -6,8 +6,8 @@ import { retry } from '@rms/async';
 import { SettingsError } from '@rms/runtime/settings';
 import type { QueryConfig } from 'pg';
 import { dropInvalidIndex } from './invalid-indexes.ts';
-import type { Pool, PoolClient } from './queryable.ts';
 import { applyGrants, ensureRoles, type Grants } from './roles.ts';
+import type { Pool, PoolClient } from './statements.ts';
 
 /** A service's schema and the folder of its numbered SQL files. */
 export interface Migration {

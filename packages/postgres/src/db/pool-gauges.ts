@@ -1,5 +1,5 @@
 import { Gauge, type Metrics } from '@rms/runtime/metrics';
-import type { Pool } from './queryable.ts';
+import type { Pool } from './statements.ts';
 
 /** Registers gauges of the connections in use and the calls waiting for a connection, per pool. */
 export function showPools(metrics: Metrics, pools: Readonly<Record<string, Pool>>): void {

@@ -1,5 +1,5 @@
 import { RmsError } from '@rms/base/errors';
-import type { Pool, PoolClient, Queryable } from './queryable.ts';
+import type { Pool, PoolClient, Queryable } from './statements.ts';
 
 /** A session's server, as of the session's start. */
 export interface Server {

@@ -1,4 +1,4 @@
-import type { PoolClient } from './queryable.ts';
+import type { PoolClient } from './statements.ts';
 
 /** Services with their own database role. */
 export type ServiceRole = 'auth' | 'resources' | 'webhooks' | 'alerts';

@@ -1,5 +1,5 @@
 import { deleteInBatches } from './delete-in-batches.ts';
-import type { Queryable } from './queryable.ts';
+import type { Queryable } from './statements.ts';
 
 /** Limit on attempts: `burst` attempts immediately, then one attempt every `everySeconds`. */
 export interface Pace {

@@ -1,6 +1,6 @@
 import { perSuite, testDatabase } from '@rms/testkit';
 import { deleteInBatches } from '../../src/db/delete-in-batches.ts';
-import type { Queryable } from '../../src/db/queryable.ts';
+import type { Queryable } from '../../src/db/statements.ts';
 
 describe('deleteInBatches', () => {
   const database = perSuite(() => testDatabase([]));

@@ -1,17 +1,17 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '@rms/api';
+import { environmentOfApiKey, hashOfApiKey, isWellFormedApiKey, keyPrefixes } from '@rms/base/api-key';
 import { RmsError, toRmsError } from '@rms/base/errors';
 import { keyMay, leastScopeFor, type Permission } from '@rms/base/roles';
 import type { Environment } from '@rms/base/tenant';
-import type { Limiter } from '@rms/limits';
+import type { LimitDecision, Limiter, LimitState } from '@rms/limits';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { ApiResponse, Locals } from '../http/locals.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { keyHashOf } from './authenticate.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';
 import { type Caller, KeyRefusal, type Principals } from './principals.ts';
-import { checkLimits, setLimitHeaders } from './rate-limit-and-quota.ts';
 import type { RequestUsage } from './request-usage.ts';
 
 export interface AdmissionParts {
@@ -25,12 +25,9 @@ export interface AdmissionParts {
   readonly log: Logger;
 }
 
-/** Authenticates and authorizes a request and returns its caller. Throws if the request is refused. */
-export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoint) => Promise<Caller>;
-
 /**
- * Creates the checks that every request under /v1 must pass before its response may reveal whether the path exists, in
- * this order:
+ * The checks that every request under /v1 must pass before its response may reveal whether the path exists, in this
+ * order:
  *
  * 1. 429 for an address with too many failed authentications, unless the key was valid recently
  * 2. 401: the key's form, then its verdict, from the cache or by auth
@@ -39,27 +36,48 @@ export type Admit = (request: Request, response: ApiResponse, endpoint?: Endpoin
  *
  * If the marker shows that the key has changed, step 3 is repeated with a new verdict of auth.
  */
-export function createAdmission(parts: AdmissionParts): Admit {
-  const { environment, principals, limiter, failures, keyUses, usage, metrics, log } = parts;
+export class Admission {
+  readonly #parts: AdmissionParts;
 
-  return async (request, response, endpoint) => {
-    const { keyHash, caller } = await authenticate(request, response);
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** Authenticates and authorizes a request and returns its caller. Throws if the request is refused. */
+  async admit(request: Request, response: ApiResponse, endpoint?: Endpoint): Promise<Caller> {
+    const { keyHash, caller } = await this.#authenticate(request, response);
     try {
-      return await authorize({ keyHash, caller }, request, response, endpoint);
+      return await this.#authorize({ keyHash, caller }, request, response, endpoint);
     } catch (thrown) {
       const { code, kind } = toRmsError(thrown);
-      if (kind.httpStatus < 500) keyUses.noteRefusal(caller.principal, code);
+      if (kind.httpStatus < 500) this.#parts.keyUses.noteRefusal(caller.principal, code);
       throw thrown;
     }
-  };
+  }
+
+  /** Returns the key's caller. Throws a 401 error, or a 429 error for an address with too many failures. */
+  async #authenticate(request: Request, response: ApiResponse) {
+    const { environment, principals, failures } = this.#parts;
+    try {
+      const keyHash = keyHashOf(request, environment);
+      const known = principals.cached(keyHash);
+      if (known) return { keyHash, caller: known };
+      // Without this exception, failures of other clients at a shared address would block valid keys.
+      if (!principals.wasValid(keyHash)) failures.admitLookup(response.locals.client().address);
+      return { keyHash, caller: await principals.ask(keyHash, response.locals.requestId) };
+    } catch (thrown) {
+      throw await this.#counted(toRmsError(thrown), response);
+    }
+  }
 
   /** Checks a caller's address, permission and limits. Returns the caller by the newest verdict. */
-  async function authorize(
+  async #authorize(
     { keyHash, caller: found }: { readonly keyHash: Buffer; readonly caller: Caller },
     request: Request,
     response: ApiResponse,
     endpoint: Endpoint | undefined,
   ): Promise<Caller> {
+    const { environment, principals, limiter, keyUses, usage, metrics } = this.#parts;
     let caller = found;
     const { workspaceId, keyId } = caller.principal;
     response.locals.workspaceId = workspaceId;
@@ -77,7 +95,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       if (refused) checkLimits(decision, limits.rateLimitWindowSeconds, 'refused requests of this key');
       return decision;
     };
-    let refusal = refusalOf(caller, response, endpoint);
+    let refusal = this.#refusalOf(caller, response, endpoint);
     let decision = await limit(refusal !== undefined);
     // Auth decides about a key that has changed, and about every key while the revocation markers are not trusted: a
     // key revoked a moment ago must get 401, not 403.
@@ -85,7 +103,7 @@ export function createAdmission(parts: AdmissionParts): Admit {
       if (decision.freshness === 'changed') principals.forget(keyHash);
       caller = await principals.ask(keyHash, response.locals.requestId);
       const wasRefused = refusal !== undefined;
-      refusal = refusalOf(caller, response, endpoint);
+      refusal = this.#refusalOf(caller, response, endpoint);
       if (wasRefused && !refusal) decision = await limit(false);
     }
     if (refusal) throw refusal;
@@ -96,25 +114,20 @@ export function createAdmission(parts: AdmissionParts): Admit {
     return caller;
   }
 
-  /** Returns the key's caller. Throws a 401 error, or a 429 error for an address with too many failures. */
-  async function authenticate(request: Request, response: ApiResponse) {
-    try {
-      const keyHash = keyHashOf(request, environment);
-      const known = principals.cached(keyHash);
-      if (known) return { keyHash, caller: known };
-      // Without this exception, failures of other clients at a shared address would block valid keys.
-      if (!principals.wasValid(keyHash)) failures.admitLookup(response.locals.client().address);
-      return { keyHash, caller: await principals.ask(keyHash, response.locals.requestId) };
-    } catch (thrown) {
-      throw await counted(toRmsError(thrown), response);
-    }
+  /** Returns the 403 error for a caller outside the allowlist of its key, or without the required permission. */
+  #refusalOf(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): RmsError | undefined {
+    return (
+      checkAllowlist(caller, response.locals, this.#parts.log) ??
+      (endpoint && checkPermission(caller, endpoint.permission))
+    );
   }
 
   /**
    * Counts a failed authentication. A key that exists but is no longer valid does not count, because it was not
    * guessed.
    */
-  async function counted(error: RmsError, response: ApiResponse): Promise<RmsError> {
+  async #counted(error: RmsError, response: ApiResponse): Promise<RmsError> {
+    const { failures, metrics } = this.#parts;
     let refusal = error;
     if (error.kind.httpStatus === 401 && !(error instanceof KeyRefusal && error.exists)) {
       await failures.count(response.locals.client().address).catch((tooMany: unknown) => {
@@ -124,11 +137,38 @@ export function createAdmission(parts: AdmissionParts): Admit {
     metrics.countRefusedAuthentication(refusal.code);
     return refusal;
   }
+}
 
-  /** Returns the 403 error for a caller outside the allowlist of its key, or without the required permission. */
-  function refusalOf(caller: Caller, response: ApiResponse, endpoint: Endpoint | undefined): RmsError | undefined {
-    return checkAllowlist(caller, response.locals, log) ?? (endpoint && checkPermission(caller, endpoint.permission));
+/** The scheme is case-insensitive (RFC 9110, 11.1); the key is not. */
+const bearer = /^Bearer +(\S+)$/i;
+
+/**
+ * Returns the key's hash in `Authorization: Bearer <key>`. Rejects typos, keys of the other environment and
+ * missing prefixes by their format, without a lookup. So the messages reveal
+ * nothing about stored keys.
+ */
+export function keyHashOf({ headers }: IncomingMessage, environment: Environment): Buffer {
+  const { authorization = '' } = headers;
+  if (authorization === '')
+    throw badKey('The Authorization header is missing. Send `Authorization: Bearer <API_KEY>`.');
+  const key = bearer.exec(authorization)?.[1];
+  if (key === undefined) throw badKey('The Authorization header must have the form `Bearer <API_KEY>`.');
+  const prefix = keyPrefixes[environment];
+  const named = environmentOfApiKey(key);
+  if (named !== undefined && named !== environment) {
+    throw badKey(
+      `A ${named} key (\`${keyPrefixes[named]}\`) does not work here: this address serves the ${environment} ` +
+        `environment. Use a key that starts with \`${prefix}\`, or the address of the ${named} environment.`,
+    );
   }
+  if (!isWellFormedApiKey(key, environment)) {
+    throw badKey(`The API key is malformed. Check that it is complete, without typos, and starts with \`${prefix}\`.`);
+  }
+  return hashOfApiKey(key);
+}
+
+function badKey(message: string): RmsError {
+  return new RmsError('invalid_api_key', { message });
 }
 
 const shownOfHeader = 200;
@@ -137,11 +177,7 @@ const shownOfHeader = 200;
  * Returns the error for a client address that the key does not allow. The log entry contains the address, its source
  * and the reason for choosing it.
  */
-function checkAllowlist(
-  { allowedIps, principal }: Pick<Caller, 'allowedIps' | 'principal'>,
-  locals: Pick<Locals, 'requestId' | 'client'>,
-  log: Logger,
-): RmsError | undefined {
+function checkAllowlist({ allowedIps, principal }: Caller, locals: Locals, log: Logger): RmsError | undefined {
   if (allowedIps.empty) return undefined;
   const { address, determinedBy, peer, reason, forwarded } = locals.client();
   if (allowedIps.has(address)) return undefined;
@@ -170,4 +206,62 @@ function checkPermission({ grant: key }: Caller, required: Permission): RmsError
       ? `Permission \`${required}\` is required; this key has ${key.permissions.map((name) => `\`${name}\``).join(', ')}.`
       : `Scope \`${leastScopeFor(required)}\` is required; this key has \`${key.scope}\`.`;
   return new RmsError('insufficient_scope', { message });
+}
+
+/** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*). */
+export function setLimitHeaders(response: ServerResponse, decision: LimitDecision, windowSeconds: number): void {
+  const policies: string[] = [];
+  const states: string[] = [];
+  const add = (name: string, { limit, remaining, resetSeconds }: LimitState, window: string) => {
+    policies.push(`"${name}";q=${limit}${window}`);
+    states.push(`"${name}";r=${remaining};t=${resetSeconds}`);
+  };
+  if (decision.rate) {
+    add('rate', decision.rate, `;w=${windowSeconds}`);
+    response.setHeader('X-RateLimit-Limit', decision.rate.limit);
+    response.setHeader('X-RateLimit-Remaining', decision.rate.remaining);
+    response.setHeader('X-RateLimit-Reset', decision.rate.resetSeconds);
+  }
+  if (decision.workspaceRate) add('workspace', decision.workspaceRate, `;w=${windowSeconds}`);
+  if (decision.quota) add('month', decision.quota, '');
+  if (policies.length === 0) return;
+  response.setHeader('RateLimit-Policy', policies.join(', '));
+  response.setHeader('RateLimit', states.join(', '));
+}
+
+/**
+ * Throws `rate_limit_exceeded` or `quota_exceeded`, with the exact time to wait for Retry-After. The message identifies
+ * the limit and when it resets.
+ * @param own the subject of the key's rate limit
+ */
+export function checkLimits(decision: LimitDecision, windowSeconds: number, own = 'this key'): void {
+  if (decision.outcome === 'allowed') return;
+  const { retryAfterSeconds } = decision;
+  if (decision.outcome === 'quota_exceeded') {
+    const { quota } = decision;
+    if (!quota) throw new RmsError('quota_exceeded', { retryAfterSeconds });
+    const month = monthAfter(Date.now() + (quota.resetSeconds * 1_000) / 2);
+    const message = `The monthly quota of ${quota.limit} requests of this workspace and environment is exhausted. It resets on ${month}.`;
+    throw new RmsError('quota_exceeded', { retryAfterSeconds, message });
+  }
+  const reached = [
+    ...describeReached(own, decision.rate, windowSeconds),
+    ...describeReached('all keys of this workspace and environment', decision.workspaceRate, windowSeconds),
+  ];
+  if (reached.length === 0) throw new RmsError('rate_limit_exceeded', { retryAfterSeconds });
+  const message = `Rate limit reached: ${reached.join(', and ')}. Retry in ${retryAfterSeconds} s.`;
+  throw new RmsError('rate_limit_exceeded', { retryAfterSeconds, message });
+}
+
+/** Describes a limit without remaining requests: one item. Otherwise returns no items. */
+function describeReached(what: string, state: LimitState | undefined, windowSeconds: number): string[] {
+  if (state?.remaining !== 0) return [];
+  const requests = state.limit === 1 ? '1 request' : `${state.limit} requests`;
+  return [`${requests} per ${windowSeconds} s for ${what} (resets in ${state.resetSeconds} s)`];
+}
+
+/** Returns the first day of the next month (UTC): "2026-12-01". */
+function monthAfter(ms: number): string {
+  const date = new Date(ms);
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
 }

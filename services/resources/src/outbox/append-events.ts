@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { Queryable } from '@rms/postgres/db';
 
 /** An event to publish, as written in the transaction that causes it. */
@@ -55,4 +56,13 @@ const appendSql = `
 export async function appendEvents(tx: Queryable, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   await tx.query({ name: 'outbox-append', text: appendSql, values: eventParameters(events) });
+}
+
+/**
+ * Returns a record key's partition: CRC-32 of the key modulo the number of partitions. All events of a resource
+ * are in the same partition, which keeps their order. If the number of partitions is reduced, the relay moves the rows
+ * in the outbox; if it is increased, the order of resources with rows in the outbox is lost.
+ */
+export function partitionOf(recordKey: string, partitions: number): number {
+  return crc32(recordKey) % partitions;
 }

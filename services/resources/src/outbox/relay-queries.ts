@@ -1,7 +1,6 @@
 import type { Queryable } from '@rms/postgres/db';
-import type { OutboxEvent } from './append-events.ts';
+import { type OutboxEvent, partitionOf } from './append-events.ts';
 import { channel } from './claim-queries.ts';
-import { partitionOf } from './partition-of.ts';
 
 /** A committed event. */
 export interface CommittedEvent extends OutboxEvent {

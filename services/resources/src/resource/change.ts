@@ -1,10 +1,17 @@
 import { isExpected, RmsError } from '@rms/base/errors';
+import type { Tenant } from '@rms/base/tenant';
 import type { OutboxEvent } from '../outbox/append-events.ts';
-import type { CountChange } from './count-queries.ts';
 import { type Cause, type EventParts, makeEvent } from './event.ts';
-import { applyUpdate, nextUpdateTime, type Resource, type ResourceUpdate } from './resource.ts';
+import {
+  applyUpdate,
+  nextUpdateTime,
+  type Resource,
+  type ResourceRef,
+  type ResourceStatus,
+  type ResourceUpdate,
+  refKey,
+} from './resource.ts';
 import { type AuditedChange, auditOf } from './resource-audit.ts';
-import { type ResourceRef, refKey } from './resource-queries.ts';
 
 /** An update or deletion of a resource, requested by a caller. */
 export interface Change {
@@ -13,6 +20,12 @@ export interface Change {
   /** Versions (`sequence`), the resource must have one of them. Empty: any. */
   readonly expectedVersions: readonly bigint[];
   readonly action: { readonly kind: 'update'; readonly update: ResourceUpdate } | { readonly kind: 'delete' };
+}
+
+/** A change to one of the totals. */
+export interface CountChange extends Tenant {
+  readonly status: ResourceStatus;
+  readonly change: number;
 }
 
 /** Outcome of a change batch: the result of each change, and the rows that the transaction must write. */

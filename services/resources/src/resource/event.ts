@@ -3,10 +3,25 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Ids, idTime } from '@rms/base/ids';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { EventType } from '@rms/base/webhook-events';
+import { actorOf } from '@rms/postgres/audit';
+import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
-import type { OutboxEvent } from '../outbox/append-events.ts';
-import { partitionOf } from '../outbox/partition-of.ts';
+import { type OutboxEvent, partitionOf } from '../outbox/append-events.ts';
 import type { PreviousAttributes, Resource } from './resource.ts';
+
+/** Returns the cause of changes that a call makes. */
+export function causeOf(context: CallContext | undefined): Cause {
+  const { requestId = '', traceparent = '', tracestate = '' } = context ?? {};
+  const { clientAddress = '', actor = '', actorName = '', principal } = context ?? {};
+  return {
+    requestId,
+    traceparent,
+    tracestate,
+    clientAddress,
+    actorName,
+    actor: actorOf({ actor, ...(principal ? { principal } : {}) }),
+  };
+}
 
 /** The request that caused an event. */
 export interface Cause {

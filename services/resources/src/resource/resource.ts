@@ -1,7 +1,16 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { type Ids, idTime } from '@rms/base/ids';
-import type { Tenant } from '@rms/base/tenant';
+import { type Environment, type Tenant, toTenant } from '@rms/base/tenant';
 import { metadataProblems, resourceNameLength, textProblem } from '@rms/base/value-rules';
+import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
+import {
+  InputType as InputTypeMessage,
+  type ResourceSchema,
+  ResourceStatus as StatusMessage,
+} from '@rms/proto/rms/resources/v1/resource_pb';
+import { type EnumNames, enumNames } from '@rms/rpc';
 
 export type ResourceStatus = 'active' | 'inactive' | 'archived';
 export type InputType = 'standard' | 'advanced';
@@ -103,4 +112,90 @@ export function checkMetadata(metadataJson: string): { metadataJson: string; vio
 /** Throws `invalid_request` if there are any violations. */
 export function refuse(violations: readonly FieldViolation[]): void {
   if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
+}
+
+/** A resource's key. */
+export type ResourceRef = Tenant & { readonly id: string };
+
+export interface ResourceRow {
+  workspace_id: string;
+  environment: Environment;
+  id: string;
+  status: ResourceStatus;
+  name: string;
+  metadata: string;
+  input_type: InputType;
+  created_at: Date;
+  updated_at: Date;
+  sequence: string;
+}
+
+/** Returns a resource's columns. The metadata is read as text, so that it is returned unchanged. */
+export const resourceColumns = (metadata = 'r.metadata') => `r.workspace_id, r.environment, r.id, r.status, r.name,
+  (${metadata})::text as metadata, r.input_type, r.created_at, r.updated_at, r.sequence`;
+
+export const requested = 'unnest($1::text[], $2::text[], $3::text[]) as requested (workspace_id, environment, id)';
+
+/** Returns a text that identifies a resource across all tenants. */
+export function refKey({ workspaceId, environment, id }: ResourceRef): string {
+  return `${workspaceId}/${environment}/${id}`;
+}
+
+export function toResource(row: ResourceRow): Resource {
+  return {
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    id: row.id,
+    status: row.status,
+    name: row.name,
+    metadataJson: row.metadata,
+    inputType: row.input_type,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    sequence: Number(row.sequence),
+  };
+}
+
+export function refParameters(refs: readonly ResourceRef[]): unknown[] {
+  return [
+    refs.map(({ workspaceId }) => workspaceId),
+    refs.map(({ environment }) => environment),
+    refs.map(({ id }) => id),
+  ];
+}
+
+const statusMessages: EnumNames<ResourceStatus, StatusMessage> = enumNames(StatusMessage);
+
+/** Converts a resource to rms.resources.v1.Resource. */
+export function toResourceMessage(resource: Resource): MessageInitShape<typeof ResourceSchema> {
+  return {
+    id: resource.id,
+    status: toStatusMessage(resource.status),
+    name: resource.name,
+    metadataJson: resource.metadataJson,
+    createTime: timestampFromDate(resource.createdAt),
+    updateTime: timestampFromDate(resource.updatedAt),
+    inputType: resource.inputType === 'advanced' ? InputTypeMessage.ADVANCED : InputTypeMessage.STANDARD,
+    version: BigInt(resource.sequence),
+  };
+}
+
+export function toStatusMessage(status: ResourceStatus): StatusMessage {
+  return statusMessages.toValue(status);
+}
+
+/** Returns undefined for UNSPECIFIED. */
+export function fromStatusMessage(status: StatusMessage): ResourceStatus | undefined {
+  return statusMessages.toName(status);
+}
+
+/** Maps UNSPECIFIED to `standard`, the API's default. */
+export function fromInputTypeMessage(type: InputTypeMessage): InputType {
+  return type === InputTypeMessage.ADVANCED ? 'advanced' : 'standard';
+}
+
+/** Returns a call's tenant. Throws `internal_error` if the call has no principal, which indicates a bug. */
+export function tenantOf(context: CallContext | undefined): Tenant {
+  if (context?.principal) return toTenant(context.principal);
+  throw new RmsError('internal_error', { cause: new Error('the call context has no principal') });
 }

@@ -13,21 +13,21 @@ import type {
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '../outbox/append-events.ts';
-import { causeOf } from '../resource/cause.ts';
-import { randomShard } from '../resource/count-queries.ts';
-import { makeEvent } from '../resource/event.ts';
+import { causeOf, makeEvent } from '../resource/event.ts';
 import {
   canonicalMetadata,
   checkMetadata,
   checkName,
+  fromInputTypeMessage,
   type InputType,
   makeResource,
   type Resource,
   refuse,
+  tenantOf,
+  toResourceMessage,
 } from '../resource/resource.ts';
 import { type AuditedChange, appendAudits, auditOf, takePace } from '../resource/resource-audit.ts';
-import { fromInputTypeMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
+import { randomShard, serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 

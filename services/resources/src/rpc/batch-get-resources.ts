@@ -8,17 +8,18 @@ import type {
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Resource } from '../resource/resource.ts';
-import { tenantOf, toResourceMessage } from '../resource/resource-message.ts';
 import {
+  type Resource,
   type ResourceRef,
   type ResourceRow,
   refKey,
   refParameters,
   requested,
   resourceColumns,
+  tenantOf,
   toResource,
-} from '../resource/resource-queries.ts';
+  toResourceMessage,
+} from '../resource/resource.ts';
 import { serveAll, statementsInFlight, toItemError } from './parts.ts';
 
 type Result = MessageInitShape<typeof GetResourceResultSchema>;

@@ -6,10 +6,16 @@ import type {
   UpdateResourceResultSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { causeOf } from '../resource/cause.ts';
 import type { Change } from '../resource/change.ts';
-import { checkMetadata, checkName, refuse } from '../resource/resource.ts';
-import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
+import { causeOf } from '../resource/event.ts';
+import {
+  checkMetadata,
+  checkName,
+  fromStatusMessage,
+  refuse,
+  tenantOf,
+  toResourceMessage,
+} from '../resource/resource.ts';
 import type { ChangeInBatch } from './change-in-batch.ts';
 import { serveAll, toItemError } from './parts.ts';
 

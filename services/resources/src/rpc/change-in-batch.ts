@@ -2,19 +2,18 @@ import { coalesce } from '@rms/async';
 import type { RmsError } from '@rms/base/errors';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { appendEvents } from '../outbox/append-events.ts';
-import { applyChanges, type Change } from '../resource/change.ts';
-import { type CountChange, randomShard, sumUp } from '../resource/count-queries.ts';
-import type { Resource } from '../resource/resource.ts';
-import { appendAudits, takePace } from '../resource/resource-audit.ts';
+import { applyChanges, type Change, type CountChange } from '../resource/change.ts';
 import {
+  type Resource,
   type ResourceRef,
   type ResourceRow,
   refParameters,
   requested,
   resourceColumns,
   toResource,
-} from '../resource/resource-queries.ts';
-import type { WriteParts } from './parts.ts';
+} from '../resource/resource.ts';
+import { appendAudits, takePace } from '../resource/resource-audit.ts';
+import { randomShard, type WriteParts } from './parts.ts';
 
 const transactionBatch = 200;
 const transactionsInFlight = 2;
@@ -136,4 +135,14 @@ async function addCounts(tx: Queryable, changes: readonly CountChange[]): Promis
       randomShard(),
     ],
   });
+}
+
+/** Adds the changes of each total up. */
+function sumUp(changes: readonly CountChange[]): CountChange[] {
+  const sums = new Map<string, CountChange>();
+  for (const change of changes) {
+    const key = `${change.workspaceId}/${change.environment}/${change.status}`;
+    sums.set(key, { ...change, change: (sums.get(key)?.change ?? 0) + change.change });
+  }
+  return [...sums.values()].filter(({ change }) => change !== 0);
 }

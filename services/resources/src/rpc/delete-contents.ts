@@ -5,8 +5,6 @@ import { contents } from '../deletion/contents.ts';
 import type { WriteParts } from './parts.ts';
 
 /** Deletes rows of a workspace that is being deleted. */
-export function deleteContents({
-  pool,
-}: Pick<WriteParts, 'pool'>): Handlers<typeof WorkspaceDeletionService>['deleteContents'] {
+export function deleteContents({ pool }: WriteParts): Handlers<typeof WorkspaceDeletionService>['deleteContents'] {
   return (request) => deleteRows({ pool, contents }, request);
 }

@@ -20,9 +20,16 @@ import {
   type SortField,
   sortKeysOf,
 } from '../resource/listing.ts';
-import { type Resource, statuses } from '../resource/resource.ts';
-import { fromStatusMessage, tenantOf, toResourceMessage } from '../resource/resource-message.ts';
-import { type ResourceRow, resourceColumns, toResource } from '../resource/resource-queries.ts';
+import {
+  fromStatusMessage,
+  type Resource,
+  type ResourceRow,
+  resourceColumns,
+  statuses,
+  tenantOf,
+  toResource,
+  toResourceMessage,
+} from '../resource/resource.ts';
 
 const pageSizeLimit = 100;
 

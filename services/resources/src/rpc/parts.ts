@@ -3,7 +3,8 @@ import { RmsError } from '@rms/base/errors';
 import type { Ids } from '@rms/base/ids';
 import { type DatabaseClock, type Pool, translatePgError } from '@rms/postgres/db';
 import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
-import { type CallContext, fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
+import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
+import { fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
 import type { CommittedEvent } from '../outbox/relay-queries.ts';
 
 /** Dependencies of the handlers that write. */
@@ -52,7 +53,7 @@ interface ItemResult {
  * when the caller cancels or its deadline passes.
  */
 export function serveAll<Request extends Message & { context?: CallContext | undefined }, Result extends ItemResult>(
-  { method, signal }: Pick<RpcContext, 'method' | 'signal'>,
+  { method, signal }: RpcContext,
   requests: Request[],
   work: (request: Request, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
@@ -65,4 +66,12 @@ export function serveAll<Request extends Message & { context?: CallContext | und
 function errorOf({ result, error }: ItemResult): unknown {
   const status = result?.case === 'error' ? (result.value as Status) : error;
   return status && fromStatusMessage(status as Status);
+}
+
+/** Rows of each total. */
+const shards = 16;
+
+/** Returns a random shard. Each transaction adds its counts to one shard, so that writers rarely block each other. */
+export function randomShard(): number {
+  return Math.floor(Math.random() * shards);
 }

@@ -1,7 +1,12 @@
 import { perSuite, testDatabase } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
-import { appendEvents, eventColumns, eventParameters, unnestEvents } from '../../src/outbox/append-events.ts';
-import { partitionOf } from '../../src/outbox/partition-of.ts';
+import {
+  appendEvents,
+  eventColumns,
+  eventParameters,
+  partitionOf,
+  unnestEvents,
+} from '../../src/outbox/append-events.ts';
 import { readPending } from '../../src/outbox/relay-queries.ts';
 import { event } from './relay-world.ts';
 

@@ -3,8 +3,7 @@ import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
-import { appendEvents, type OutboxEvent } from '../../src/outbox/append-events.ts';
-import { partitionOf } from '../../src/outbox/partition-of.ts';
+import { appendEvents, type OutboxEvent, partitionOf } from '../../src/outbox/append-events.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts';
 
 export const partitions = 4;

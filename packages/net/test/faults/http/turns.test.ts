@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { parseCidrs } from '@rms/base/cidr';
 import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
-import { type Connections, limitConnections } from '../../../src/http/connections.ts';
+import { type Connections, limitConnections } from '../../../src/http/listener.ts';
 
 class Connection extends EventEmitter {
   readonly remoteAddress = '192.0.2.1';

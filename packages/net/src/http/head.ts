@@ -1,7 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { RmsError } from '@rms/base/errors';
-import { expectsContinue } from './expectation.ts';
-import { isHost } from './host.ts';
+import { newId } from '@rms/base/ids';
+
+const absoluteForm = /^https?:\/\/([^/?#]*)([^#]*)/i;
+
+/**
+ * Rewrites an absolute-form request target ("GET http://host/v1/resources") to its path and query, and Host to the host
+ * of the target (RFC 9112, 3.2.2), so that routing, logs and traces see one form. Keeps a Host that is missing or
+ * invalid, because such a request is refused in any form. Call it before anything reads `request.url`.
+ */
+export function normalizeTarget(request: IncomingMessage): void {
+  const { url = '/', headers, httpVersion } = request;
+  if (url.startsWith('/')) return;
+  const parts = absoluteForm.exec(url);
+  if (!parts) return;
+  const [, host = '', rest = ''] = parts;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  if (headers.host === undefined ? httpVersion === '1.0' : isHost(headers.host)) headers.host = host;
+}
+
+const acceptableId = /^[A-Za-z0-9._+/=-]{8,128}$/;
+
+/** Returns the client's X-Request-ID if it is acceptable, otherwise a new ID. */
+export function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && acceptableId.test(sent) ? sent : newId('req');
+}
 
 const longestUrlKib = 8;
 const maxHeaders = 100;
@@ -52,4 +76,27 @@ function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
 
 function refused(field: string, message: string): RmsError {
   return new RmsError('invalid_request', { details: [{ field, message }] });
+}
+
+/**
+ * Returns whether the client waits for "100 Continue" before it sends the body (RFC 9110, 10.1.1). An HTTP/1.0 client
+ * cannot read that response, so its Expect header is ignored. Throws `expectation_failed` for other expectations.
+ */
+export function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion === '1.0') return false;
+  const members = expect.split(',').map((member) => member.trim().toLowerCase());
+  const given = members.filter((member) => member !== '');
+  if (given.some((member) => member !== '100-continue')) throw new RmsError('expectation_failed');
+  return given.length > 0;
+}
+
+const hostForm = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i;
+
+/**
+ * Returns whether a text is a host with an optional port, which can be empty (RFC 9110, 7.2). Rejects hosts and ports
+ * that a URL cannot contain, such as 1.2.3.999 or 99999: links in responses would be invalid.
+ */
+function isHost(text: string): boolean {
+  return hostForm.test(text) && URL.canParse(`http://${text}`);
 }

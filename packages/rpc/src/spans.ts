@@ -3,6 +3,7 @@ import {
   attribute,
   endSpan,
   endSpans,
+  inSpans,
   isTracing,
   outsideSpans,
   parseTraceContext,
@@ -10,8 +11,10 @@ import {
   type Span,
   spanKind,
   startSpan,
+  type TraceContext,
   traceContextOf,
 } from '@rms/async/tracing';
+import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
 
 /** The tracing context of a batched request. */
 interface Item {
@@ -30,7 +33,7 @@ export async function callForAll<Request extends Item, Result>(
   errorOf: (result: NoInfer<Result>) => unknown,
 ): Promise<Result[]> {
   if (!isTracing()) return send(requests);
-  const spans = spansOf(`${method.parent.typeName}/${method.name}`, requests);
+  const spans = clientSpansOf(`${method.parent.typeName}/${method.name}`, requests);
   const carried = requests.map((request, i) => withSpan(request, spans[i]));
   try {
     // The items carry the traces; the call itself has no trace.
@@ -46,7 +49,7 @@ export async function callForAll<Request extends Item, Result>(
   }
 }
 
-function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] {
+function clientSpansOf(name: string, requests: readonly Item[]): (Span | undefined)[] {
   const shared = requests.length > 1 ? { [attribute.batchSize]: requests.length } : {};
   const step = { name, kind: spanKind.client, attributes: { ...rpcAttributes(name), ...shared } };
   let first: Span | undefined;
@@ -64,4 +67,51 @@ function spansOf(name: string, requests: readonly Item[]): (Span | undefined)[] 
 function withSpan<Request extends Item>(request: Request, span: Span | undefined): Request {
   if (!span) return request;
   return { ...request, context: { ...request.context, ...traceContextOf(span.spanContext()) } };
+}
+
+/** Runs `work` in a span in the caller's trace if the call's metadata has a traceparent. */
+export function serveInTrace<T>(call: TraceContext & { readonly method: string }, work: () => Promise<T>): Promise<T> {
+  return call.traceparent === '' || !isTracing() ? work() : inSpanOf(call.method, call, work);
+}
+
+async function inSpanOf<T>(method: string, context: TraceContext, work: () => Promise<T>): Promise<T> {
+  const span = serverSpanOf(method, context);
+  if (!span) return work();
+  try {
+    const result = await inSpans([span], work);
+    endSpan(span);
+    return result;
+  } catch (error) {
+    endSpan(span, error);
+    throw error;
+  }
+}
+
+function serverSpanOf(method: string, context: TraceContext): Span | undefined {
+  const parent = parseTraceContext(context);
+  return parent && startSpan({ name: method, kind: spanKind.server, attributes: rpcAttributes(method) }, parent);
+}
+
+/**
+ * Serves one request of a batch in that request's own trace. Replaces the trace context in its context with that of
+ * the new span.
+ * @param errorOf extracts the error from a result
+ */
+export async function serveItem<Request extends { context?: CallContext | undefined }, Result>(
+  method: string,
+  request: Request,
+  { work, errorOf }: { work: (request: Request) => Promise<Result>; errorOf: (result: Result) => unknown },
+): Promise<Result> {
+  const { context } = request;
+  const span = context?.traceparent && isTracing() ? serverSpanOf(method, context) : undefined;
+  if (!context || !span) return work(request);
+  Object.assign(context, traceContextOf(span.spanContext()));
+  try {
+    const result = await inSpans([span], () => work(request));
+    endSpan(span, errorOf(result));
+    return result;
+  } catch (error) {
+    endSpan(span, error);
+    throw error;
+  }
 }
