@@ -30,47 +30,22 @@ type UpdateRequest = MessageInitShape<typeof UpdateResourceRequestSchema>;
 type DeleteRequest = MessageInitShape<typeof DeleteResourceRequestSchema>;
 
 /** Calls of the services behind the API. */
-export interface Backend extends Clients, Pick<RpcClient<typeof ResourcesService>, 'listResources'> {
+export interface Backend extends Clients {
+  readonly listResources: RpcClient<typeof ResourcesService>['listResources'];
   createResource(request: CreateRequest): Promise<{ resource: Resource; replayed: boolean }>;
   getResource(request: GetRequest): Promise<Resource>;
   updateResource(request: UpdateRequest): Promise<Resource>;
   deleteResource(request: DeleteRequest): Promise<void>;
 }
 
-/** The methods of alerts that the API calls. */
-export type Alerts = Pick<
-  RpcClient<typeof AlertsService>,
-  | 'listRules'
-  | 'getRule'
-  | 'updateRule'
-  | 'testRule'
-  | 'listIncidents'
-  | 'getIncident'
-  | 'acknowledgeIncident'
-  | 'muteIncident'
-  | 'listChannels'
-  | 'getChannel'
-  | 'createChannel'
-  | 'updateChannel'
-  | 'deleteChannel'
-  | 'testChannel'
-  | 'getEmailStatus'
->;
-
-/** Usage service methods that the API calls. */
-export type Usage = Pick<RpcClient<typeof UsageService>, 'getUsage' | 'getRequestMetrics' | 'getDeliveryMetrics'>;
-
-/** The methods of auth that manage members and invitations. */
+/** The services that manage members and invitations. */
 export interface Team {
   readonly members: RpcClient<typeof MembersService>;
-  readonly invitations: Pick<
-    RpcClient<typeof InvitationsService>,
-    'createInvitation' | 'listInvitations' | 'getInvitation' | 'revokeInvitation'
-  >;
+  readonly invitations: RpcClient<typeof InvitationsService>;
 }
 
 interface Portal {
-  readonly sessions: Pick<RpcClient<typeof PortalSessionsService>, 'createPortalSession'>;
+  readonly sessions: RpcClient<typeof PortalSessionsService>;
   /** Public URL of the dashboard, which serves the portal. Undefined: the installation has none. */
   readonly dashboardUrl: string | undefined;
 }
@@ -78,44 +53,44 @@ interface Portal {
 /** RPC clients whose calls serve one request each. */
 export interface Clients {
   readonly keys: RpcClient<typeof KeysService>;
-  readonly workspaces: Pick<RpcClient<typeof WorkspacesService>, 'getWorkspace'>;
-  readonly audit: Pick<RpcClient<typeof AuditService>, 'listAuditEntries'>;
+  readonly workspaces: RpcClient<typeof WorkspacesService>;
+  readonly audit: RpcClient<typeof AuditService>;
   /** undefined if requests are not counted. */
-  readonly usage: Usage | undefined;
+  readonly usage: RpcClient<typeof UsageService> | undefined;
   /** undefined if this installation has no alerts; see {@link alertsOf}. */
-  readonly alerts: Alerts | undefined;
+  readonly alerts: RpcClient<typeof AlertsService> | undefined;
   /** undefined: the members are not managed through this API; see {@link teamOf}. */
   readonly team: Team | undefined;
   /** undefined: no portal sessions are created through this API; see {@link portalOf}. */
   readonly portal: Portal | undefined;
   /** undefined: users are named by their IDs. */
-  readonly members: Pick<RpcClient<typeof MembersService>, 'listMembers'> | undefined;
-  readonly requests: Pick<RpcClient<typeof RequestsService>, 'listRequests' | 'searchRequests'>;
+  readonly members: RpcClient<typeof MembersService> | undefined;
+  readonly requests: RpcClient<typeof RequestsService>;
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly events: RpcClient<typeof EventsService>;
 }
 
 /** Returns the clients for members and invitations. Throws `not_found` where only pages manage them. */
-export function teamOf({ team }: Pick<Clients, 'team'>): Team {
+export function teamOf({ team }: Clients): Team {
   if (team) return team;
   throw new RmsError('not_found');
 }
 
 /** Returns the client for portal sessions. Throws `not_found` where none are created. */
-export function portalOf({ portal }: Pick<Clients, 'portal'>): Portal {
+export function portalOf({ portal }: Clients): Portal {
   if (portal) return portal;
   throw new RmsError('not_found');
 }
 
 /** Returns the client of alerts. Throws `service_unavailable` if the installation has none. */
-export function alertsOf({ alerts }: Pick<Clients, 'alerts'>): Alerts {
+export function alertsOf({ alerts }: Clients): RpcClient<typeof AlertsService> {
   if (alerts) return alerts;
   throw withoutAlerts();
 }
 
 /** Returns the client of usage. Throws `service_unavailable` if the installation counts nothing. */
-export function usageOf({ usage }: Pick<Clients, 'usage'>): Usage {
+export function usageOf({ usage }: Clients): RpcClient<typeof UsageService> {
   if (usage) return usage;
   throw withoutAlerts();
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TraceContext } from '@rms/async/tracing';
 import { RmsError } from '@rms/base/errors';
@@ -6,7 +6,7 @@ import type { Permission } from '@rms/base/roles';
 import type { Environment } from '@rms/base/tenant';
 import { idempotencyKeyProblem } from '@rms/base/value-rules';
 import type { Limits } from '@rms/limits';
-import { parseBody, parseQuery, type Response } from '@rms/net/http';
+import { type BodyOptions, parseBody, parseQuery, type Response, readJsonBody } from '@rms/net/http';
 import type { CallContextSchema, Environment as EnvironmentMessage } from '@rms/proto/rms/common/v1/common_pb';
 import type { ZodType } from 'zod';
 import type {} from 'zod-openapi';
@@ -114,8 +114,8 @@ export function defineEndpoint<Query, Body>(endpoint: Endpoint<Query, Body>): En
 
 export interface ServedRequest {
   readonly request: IncomingMessage;
-  /** Reads the JSON body. */
-  readonly readBody: () => Promise<unknown>;
+  readonly response: ServerResponse;
+  readonly bodyOptions: () => BodyOptions;
   /** Returns the key for the RPC. `sent` is the Idempotency-Key of the request; empty if it has none. */
   readonly idempotencyKeyOf?: (sent: string, body: unknown) => string;
 }
@@ -127,14 +127,17 @@ export interface ServedRequest {
 export async function serveEndpoint(
   endpoint: Endpoint,
   admitted: Admitted,
-  { request, readBody, idempotencyKeyOf: keyOf = (sent) => sent }: ServedRequest,
+  { request, response: outgoing, bodyOptions, idempotencyKeyOf: keyOf = (sent) => sent }: ServedRequest,
 ): Promise<Response> {
   const sentKey = endpoint.idempotent ? idempotencyKeyOf(request) : '';
   const isGet = endpoint.method === 'get';
   const expectedVersions = endpoint.conditional && !isGet ? expectedVersionsOf(request) : [];
   const query = parseQuery(endpoint.query, request.url ?? '');
-  const body =
-    endpoint.body && parseBody(endpoint.body, endpoint.optionalBody && isEmpty(request) ? {} : await readBody());
+  let body: unknown;
+  if (endpoint.body) {
+    const isOmitted = endpoint.optionalBody && isEmpty(request);
+    body = parseBody(endpoint.body, isOmitted ? {} : await readJsonBody(request, outgoing, bodyOptions()));
+  }
   const idempotencyKey = sentKey && keyOf(sentKey, body);
   const response = await endpoint.handle({ ...admitted, query, body, idempotencyKey, expectedVersions });
   const unchanged = isGet && endpoint.conditional && isUnchanged(request, response);

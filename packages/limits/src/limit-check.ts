@@ -26,7 +26,7 @@ export interface Rates {
 }
 
 /** Returns the limits that a check applies. The rate limits of a key and of its workspace share one window. */
-export function appliedLimits({ limits, refused }: Pick<LimitCheck, 'limits' | 'refused'>, otherwise: Limits) {
+export function appliedLimits({ limits, refused }: LimitCheck, otherwise: Limits) {
   const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds, monthlyQuota } = limits ?? otherwise;
   const rates: Rates = {
     own: rateOf(rateLimitRequests, rateLimitWindowSeconds),

@@ -106,31 +106,47 @@ export function createMemoryLimiter(options: LimiterOptions & { now?: () => numb
 }
 
 /**
- * Creates the limiter for outages of Redis: each gateway grants an equal share of the limits and does not count the
+ * The limits during an outage of Redis: each of `members` gateways grants an equal share of them, and does not count the
  * quota.
  */
-export function createLocalShare(options: LimiterOptions, members: () => number) {
-  const share = (limit: number, among: number) => (limit === 0 ? 0 : Math.ceil(limit / among));
-  let current = { members: 0, limiter: createMemoryLimiter(options) };
-  return (): Pick<Limiter, 'check' | 'countFailure'> => {
-    const among = members();
-    if (current.members !== among) {
-      const authFailureLimit = share(options.authFailureLimit, among);
-      current = { members: among, limiter: createMemoryLimiter({ ...options, authFailureLimit }) };
-    }
-    const { limiter } = current;
-    return {
-      check(check) {
-        const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = check.limits ?? options;
-        const limits = {
-          rateLimitRequests: share(rateLimitRequests, among),
-          workspaceRateLimitRequests: share(workspaceRateLimitRequests, among),
-          rateLimitWindowSeconds,
-          monthlyQuota: 0,
-        };
-        return limiter.check({ ...check, limits });
-      },
-      countFailure: limiter.countFailure,
+export class LocalShare {
+  readonly #options: LimiterOptions;
+  readonly #members: () => number;
+  #current: { readonly members: number; readonly limiter: Limiter };
+
+  constructor(options: LimiterOptions, members: () => number) {
+    this.#options = options;
+    this.#members = members;
+    this.#current = { members: 0, limiter: createMemoryLimiter(options) };
+  }
+
+  check(check: LimitCheck): Promise<LimitDecision> {
+    const { members, limiter } = this.#share();
+    const { rateLimitRequests, workspaceRateLimitRequests, rateLimitWindowSeconds } = check.limits ?? this.#options;
+    const limits = {
+      rateLimitRequests: shareOf(rateLimitRequests, members),
+      workspaceRateLimitRequests: shareOf(workspaceRateLimitRequests, members),
+      rateLimitWindowSeconds,
+      monthlyQuota: 0,
     };
-  };
+    return limiter.check({ ...check, limits });
+  }
+
+  countFailure(address: string): Promise<number> {
+    return this.#share().limiter.countFailure(address);
+  }
+
+  /** Returns the limiter for the present number of gateways. */
+  #share() {
+    const members = this.#members();
+    if (this.#current.members !== members) {
+      const authFailureLimit = shareOf(this.#options.authFailureLimit, members);
+      this.#current = { members, limiter: createMemoryLimiter({ ...this.#options, authFailureLimit }) };
+    }
+    return this.#current;
+  }
+}
+
+function shareOf(limit: number, members: number): number {
+  return limit === 0 ? 0 : Math.ceil(limit / members);
 }

@@ -31,7 +31,7 @@ import {
   type LimitState,
   markersTrustMs,
 } from './limiter.ts';
-import { createLocalShare } from './memory-limiter.ts';
+import { LocalShare } from './memory-limiter.ts';
 import { confirmMarkers, markerTimeoutMs, setMarker } from './redis-markers.ts';
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisAddress {
@@ -93,7 +93,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     return Date.now();
   };
   const members = () => Math.max(1, ...[...watches.values()].map((watch) => watch.members()));
-  const local = createLocalShare(options, members);
+  const local = new LocalShare(options, members);
   if (options.metrics) showDegradation(options.metrics, () => hasChecked && !allWatches((watch) => watch.usable()));
 
   const failed = (watch: RedisWatch, error: unknown) => {
@@ -111,7 +111,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     }
   };
   const withoutRedis = async (check: LimitCheck): Promise<LimitDecision> => ({
-    ...(await local().check(check)),
+    ...(await local.check(check)),
     freshness: 'unknown',
   });
   const ask = (
@@ -175,7 +175,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       if (!failureRate) return 0;
       const key = `rms:failures:${address}`;
       const used = usable(key);
-      if (!used) return local().countFailure(address);
+      if (!used) return local.countFailure(address);
       try {
         const { emissionUs, burst } = failureRate;
         const counting = used.redis.rmsCountFailure(key, emissionUs, burst);
@@ -183,7 +183,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         return waitUs === 0 ? 0 : wholeSeconds(waitUs);
       } catch (error) {
         failed(used.watch, error);
-        return local().countFailure(address);
+        return local.countFailure(address);
       }
     },
     async setMarkers(changes) {

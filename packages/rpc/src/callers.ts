@@ -4,6 +4,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
 import { RmsError } from '@rms/base/errors';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
+import type { RpcSecurity } from './security.ts';
 import { tokenKey, userOfActor } from './wire.ts';
 
 /** A method that a caller may call only for a user; see {@link forUsers}. */
@@ -57,21 +58,6 @@ export function operatorMethods(callers: Callers, services: readonly DescService
   return pathsOf(methods.filter((method) => !granted.has(method)));
 }
 
-/**
- * Creates the check of {@link operatorMethods}. It applies to all callers, also without mutual TLS. Throws
- * `insufficient_role`.
- */
-export function createOperatorCheck(
-  callers: Callers,
-  services: readonly DescService[],
-): (method: string, context: Pick<CallContext, 'actor' | 'principal'>) => void {
-  const methods = operatorMethods(callers, services);
-  return (method, { actor, principal }) => {
-    if (!methods.has(method)) return;
-    if (userOfActor(actor) !== undefined || principal !== undefined) throw new RmsError('insufficient_role');
-  };
-}
-
 type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'metadata' | 'request'>;
 
 /**
@@ -79,6 +65,26 @@ type Call = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext' | 'metadata
  * call's context.
  */
 export type CallerCheck = (method: string, call: Call, context: Pick<CallContext, 'actor' | 'principal'>) => void;
+
+/**
+ * Creates the check of a server's calls. It requires, in this order, the token if there is one, with mutual TLS a caller
+ * that may call the method, and no user or API key as the actor of a method for operators.
+ * @param callers undefined: without mutual TLS, every call is permitted
+ */
+export function createCallCheck(
+  { token, mutualTls }: RpcSecurity,
+  callers: Callers | undefined,
+  services: readonly DescService[],
+): CallerCheck {
+  const checks = [
+    ...(token === undefined ? [] : [createTokenCheck(token)]),
+    ...(mutualTls ? [createCallerCheck(callers ?? {})] : []),
+    ...(callers ? [createOperatorCheck(callers, services)] : []),
+  ];
+  return (...call) => {
+    for (const check of checks) check(...call);
+  };
+}
 
 /**
  * A call without permission; the message is for the calling service. It has no public code: for the client of the
@@ -93,8 +99,20 @@ export class CallerUnknown extends CallerRefused {
   override readonly name = 'CallerUnknown';
 }
 
+/** Creates the check that a call carries the token. Throws {@link CallerUnknown}. */
+function createTokenCheck(token: string): CallerCheck {
+  const expected = Buffer.from(token);
+  return (method, { metadata }) => {
+    const given = Buffer.from(String(metadata.get(tokenKey)[0] ?? ''));
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return;
+    throw new CallerUnknown(
+      `A call of ${method} requires the token in services.json of DATA_DIR, which only the user who started the services can read.`,
+    );
+  };
+}
+
 /** Creates the permission check of a service. */
-export function createCallerCheck(callers: Callers): CallerCheck {
+function createCallerCheck(callers: Callers): CallerCheck {
   const allowed = new Map(Object.entries(callers).map(([name, grants]) => [name, readGrants(grants)]));
   return (method, call, context) => {
     const names = namesOf(call);
@@ -112,6 +130,18 @@ export function createCallerCheck(callers: Callers): CallerCheck {
     if (isForKey) throw new CallerRefused(`${who} may call ${method} only for an API key.`);
     if (isOwn) throw new CallerRefused(`${who} may call ${method} only in its own name.`);
     throw new CallerRefused(`${who} may not call ${method}.`);
+  };
+}
+
+/**
+ * Creates the check of {@link operatorMethods}. It applies to all callers, also without mutual TLS. Throws
+ * `insufficient_role`.
+ */
+function createOperatorCheck(callers: Callers, services: readonly DescService[]): CallerCheck {
+  const methods = operatorMethods(callers, services);
+  return (method, _call, { actor, principal }) => {
+    if (!methods.has(method)) return;
+    if (userOfActor(actor) !== undefined || principal !== undefined) throw new RmsError('insufficient_role');
   };
 }
 
@@ -185,16 +215,4 @@ function namesOf(call: Call): readonly string[] {
  */
 function sessionOf(call: Call): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
-}
-
-/** Creates the check that a call carries the token. Throws {@link CallerUnknown}. */
-export function createTokenCheck(token: string): CallerCheck {
-  const expected = Buffer.from(token);
-  return (method, { metadata }) => {
-    const given = Buffer.from(String(metadata.get(tokenKey)[0] ?? ''));
-    if (given.length === expected.length && timingSafeEqual(given, expected)) return;
-    throw new CallerUnknown(
-      `A call of ${method} requires the token in services.json of DATA_DIR, which only the user who started the services can read.`,
-    );
-  };
 }

@@ -1,13 +1,6 @@
 import { logVerbosity, Server, type ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { toRmsError } from '@rms/base/errors';
-import {
-  type CallerCheck,
-  CallerRefused,
-  type Callers,
-  createCallerCheck,
-  createOperatorCheck,
-  createTokenCheck,
-} from './callers.ts';
+import { CallerRefused, type Callers, createCallCheck } from './callers.ts';
 import { HealthState } from './health.ts';
 import { LocalServer } from './local.ts';
 import type { EndedCall } from './metrics.ts';
@@ -67,14 +60,8 @@ const maxConnectionAgeMs = 5 * 60_000;
 export async function serve(options: ServeOptions): Promise<RpcServer> {
   const { host, port, services, log, security = loopbackOnly, callers, translateError = unchanged, onCall } = options;
   const credentials = security.serverCredentials(host);
-  const checks = [
-    ...(security.token === undefined ? [] : [createTokenCheck(security.token)]),
-    ...(security.mutualTls ? [createCallerCheck(callers ?? {})] : []),
-    ...(callers ? [operatorCheck(callers, services)] : []),
-  ];
-  const checkCaller: CallerCheck = (...call) => {
-    for (const check of checks) check(...call);
-  };
+  const descriptors = services.map(({ service }) => service);
+  const checkCaller = createCallCheck(security, callers, descriptors);
   // Errors that grpc-js would print are reported as rejections, or are irrelevant.
   setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
@@ -85,7 +72,7 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
     'grpc.keepalive_timeout_ms': 5_000,
     'grpc.max_receive_message_length': maxMessageBytes,
   });
-  const health = new HealthState(services.map(({ service }) => service.typeName));
+  const health = new HealthState(descriptors.map(({ typeName }) => typeName));
   const onError = (error: unknown, { requestId, method, peer, isCanceled }: RpcContext) => {
     if (error instanceof CallerRefused) {
       log.warn({ request_id: requestId, method, peer, reason: error.message }, 'call refused');
@@ -130,14 +117,6 @@ export async function serve(options: ServeOptions): Promise<RpcServer> {
       return stopped;
     },
   };
-}
-
-function operatorCheck(callers: Callers, services: readonly RpcService[]): CallerCheck {
-  const check = createOperatorCheck(
-    callers,
-    services.map(({ service }) => service),
-  );
-  return (method, _call, context) => check(method, context);
 }
 
 function bind(server: Server, host: string, port: number, credentials: ServerCredentials): Promise<number> {

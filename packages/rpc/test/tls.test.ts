@@ -6,7 +6,7 @@ import { Health } from '@rms/proto/grpc/health/v1/health_pb';
 import { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import { type Callers, createClient, createRpcSecurity, type RpcSecurity } from '@rms/rpc';
 import { makeCertificates, suiteFolder, waitUntil } from '@rms/testkit';
-import { watchCertificates } from '../src/certificates.ts';
+import { watchCertificates } from '../src/security.ts';
 import { startWorkspaces } from './workspaces-server.ts';
 
 const { listWorkspaces } = WorkspacesService.method;

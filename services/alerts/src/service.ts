@@ -1,7 +1,7 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { createEgress, createGuardedAgent, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
-import { createIdempotency } from '@rms/postgres/idempotency';
+import { Idempotency } from '@rms/postgres/idempotency';
 import { listingHandlers, queuedEvents } from '@rms/postgres/operational-events';
 import { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import { SecretsService } from '@rms/proto/rms/alerts/v1/secrets_service_pb';
@@ -113,7 +113,7 @@ export function createAlerts(config: AlertsConfig, context: AlertsContext): Grpc
     notifications.wake();
     operational.wake();
   };
-  const idempotency = createIdempotency({ pool, box, schema: 'alerts', contextOf: responseContext });
+  const idempotency = new Idempotency({ pool, box, schema: 'alerts', contextOf: responseContext });
   const { pageTokenKeys } = config;
   const parts: HandlerParts = { pool, evaluations, time, idempotency, pageTokenKeys, log, now };
   const channelParts = { ...parts, box, egress, workspaces, recipients, onEmails };

@@ -1,6 +1,6 @@
 import { createSecretBox } from '@rms/base/secrets';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
-import { createIdempotency } from '@rms/postgres/idempotency';
+import { Idempotency } from '@rms/postgres/idempotency';
 import { listingHandlers, queuedEvents } from '@rms/postgres/operational-events';
 import { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { KeyUsesService } from '@rms/proto/rms/auth/v1/key_uses_service_pb';
@@ -75,7 +75,7 @@ export function createAuth(config: AuthConfig, context: AuthContext): GrpcServic
     passwords,
     throttle: createThrottle(throttleKeys),
     box,
-    idempotency: createIdempotency({ pool, box, schema: 'auth', contextOf: ({ key }) => answerContext(key) }),
+    idempotency: new Idempotency({ pool, box, schema: 'auth', contextOf: ({ key }) => answerContext(key) }),
     pageTokenKeys,
     challengeKeys,
     ...{ maxKeys, maxMembers, maxInvitations },

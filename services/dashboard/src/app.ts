@@ -185,7 +185,8 @@ export function createApp(parts: AppParts): RequestListener {
     };
     return serveEndpoint(endpoint, admitted, {
       request,
-      readBody: () => readJsonBody(request, response, bodyOwners(context)),
+      response,
+      bodyOptions: () => bodyOwners(context),
       idempotencyKeyOf: (sent, body) => changeKeyOf(request, sent, callerId, body),
     });
   }

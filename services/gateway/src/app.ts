@@ -11,7 +11,6 @@ import {
   createHttpApp,
   errorResponse,
   mountEndpoints,
-  readJsonBody,
   sendResponse,
   setSecurityHeaders,
 } from '@rms/net/http';
@@ -19,13 +18,11 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { Admission } from './checks/admission.ts';
 import type { GatewayConfig } from './config.ts';
-import { logAccess } from './http/access-log.ts';
 import { type ApiResponse, type Locals, newLocals } from './http/locals.ts';
+import { logAccess, recordRequest, traceRequest } from './http/observe-request.ts';
 import type { CountRequest } from './http/request-metrics.ts';
-import { traceRequest } from './http/request-span.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';
-import { recordRequest } from './requests/record-request.ts';
 import type { RequestLog } from './requests/request-log.ts';
 
 export interface AppParts {
@@ -72,8 +69,11 @@ export function createApp(parts: AppParts): RequestListener {
       backend,
       signal: () => abortOnClose(response),
     };
-    const readBody = () => bodyOf(request, response, bodies);
-    const result = await serveEndpoint(endpoint, admitted, { request, readBody });
+    const bodyOptions = () => {
+      const { workspaceId = '', client } = response.locals;
+      return { budget: bodies, owners: [networkOf(client().address), workspaceId] };
+    };
+    const result = await serveEndpoint(endpoint, admitted, { request, response, bodyOptions });
     response.locals.steps.handledAtMs = performance.now();
     sendResponse(response, result);
   }
@@ -109,10 +109,4 @@ export function createApp(parts: AppParts): RequestListener {
       else sendResponse(response, errorResponse(error, config.errorCatalogUrl));
     },
   });
-}
-
-/** Reads the JSON body of a request. */
-function bodyOf(request: Request, response: ApiResponse, budget: BodyBudget): Promise<unknown> {
-  const { workspaceId = '', client } = response.locals;
-  return readJsonBody(request, response, { budget, owners: [networkOf(client().address), workspaceId] });
 }

@@ -1,5 +1,6 @@
 import { mountOpen, sendResponse } from '@rms/net/http';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/grpc/health/v1/health_pb';
+import { gatherGauges, type Metrics } from '@rms/runtime/metrics';
 import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
@@ -85,4 +86,24 @@ export function mountProbes(app: Express, probes: Probes): void {
     const { ready, status } = await probes.check();
     respond(response, ready, status);
   });
+}
+
+/** Exports the result of /readyz as metrics. */
+export function showReadiness(metrics: Metrics, probes: Probes): void {
+  const gauge = gatherGauges({ metrics, source: 'readiness', read: () => probes.check(), freshMs: 1_000 });
+  gauge({ name: 'rms_ready', help: 'Whether the service says that it is ready.' }, ({ ready }) => [
+    { value: ready ? 1 : 0 },
+  ]);
+  gauge(
+    {
+      name: 'rms_dependency_up',
+      help: 'Whether a dependency of the gateway is up, by name.',
+      labelNames: ['dependency'],
+    },
+    ({ dependencies }) =>
+      Object.entries(dependencies).map(([dependency, state]) => ({
+        labels: { dependency },
+        value: state === 'up' ? 1 : 0,
+      })),
+  );
 }

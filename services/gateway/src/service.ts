@@ -11,8 +11,7 @@ import type { GatewayConfig } from './config.ts';
 import type { GatewayContext } from './context.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import { createGatewayMetrics } from './metrics.ts';
-import { showReadiness } from './probe-gauges.ts';
-import { createProbes, readState } from './probes.ts';
+import { createProbes, readState, showReadiness } from './probes.ts';
 import { RequestLog } from './requests/request-log.ts';
 
 export interface GatewayService extends Service {

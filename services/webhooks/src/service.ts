@@ -2,7 +2,7 @@ import { createSecretBox } from '@rms/base/secrets';
 import { eventRetentionMs } from '@rms/bus';
 import { createEgress, withPublic } from '@rms/net/guarded-http';
 import { createDatabaseWatch, showPools, translatePgError } from '@rms/postgres/db';
-import { createIdempotency } from '@rms/postgres/idempotency';
+import { Idempotency } from '@rms/postgres/idempotency';
 import { queuedEvents } from '@rms/postgres/operational-events';
 import { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
@@ -139,7 +139,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
   const fanOut = createFanOut({ ...topics, ...storing, watchers, deferred, parked });
   const store = createEventStore({ ...storing, topic, watchers, deferred });
   const operationalParts = { pool, store, time, retentionDays, log };
-  const idempotency = createIdempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
+  const idempotency = new Idempotency({ pool, box, schema: 'webhooks', contextOf: responseContext });
   const stores = { pool, box, idempotency, secrets, agents, egress, engine, watchers, queues: watch.queues, time };
   const parts: HandlerParts = { ...stores, pageTokenKeys, maxWebhooks, log };
 

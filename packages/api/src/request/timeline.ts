@@ -88,7 +88,7 @@ export function isUnknown({ requests, events, deliveries, changes }: TimelinePar
  * chosen finds none.
  */
 export async function readChangesOfRequest(
-  { audit }: Pick<TimelineClients, 'audit'>,
+  { audit }: TimelineClients,
   subject: TimelineSubject,
   options: CallOptions,
 ): Promise<readonly AuditEntryMessage[]> {
@@ -100,7 +100,7 @@ export async function readChangesOfRequest(
 
 /** Pages are bounded in bytes, so a page may have fewer deliveries than requested. */
 async function readDeliveries(
-  clients: Pick<TimelineClients, 'deliveries'>,
+  clients: TimelineClients,
   subject: TimelineSubject,
   options: CallOptions,
 ): Promise<[deliveries: Delivery[], hasMore: boolean]> {
@@ -116,7 +116,7 @@ async function readDeliveries(
 }
 
 async function readRedeliveries(
-  { audit }: Pick<TimelineClients, 'audit'>,
+  { audit }: TimelineClients,
   { workspaceId, deliveries }: { readonly workspaceId: string; readonly deliveries: readonly Delivery[] },
   options: CallOptions,
 ): Promise<readonly AuditEntryMessage[]> {
@@ -127,7 +127,7 @@ async function readRedeliveries(
 }
 
 async function readEmails(
-  { members }: Pick<TimelineClients, 'members'>,
+  { members }: TimelineClients,
   { workspaceId, actors }: { readonly workspaceId: string; readonly actors: readonly string[] },
   options: CallOptions,
 ): Promise<ReadonlyMap<string, string>> {

@@ -1,20 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RmsError } from '@rms/base/errors';
-import { expectsContinue } from './head.ts';
+import { expectsContinue } from './app.ts';
 import { parseMediaType } from './parameters.ts';
-import { shownText } from './respond.ts';
+import { jsonType, shownText } from './respond.ts';
 
 /** Maximum size of a request body, unless the endpoint has a lower one. */
 const maxBodyKib = 256;
 const maxShownLength = 100;
 
-/** Media type of request bodies. */
-export const jsonType = 'application/json';
 /** U+FEFF in UTF-8. */
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-interface BodyOptions {
+export interface BodyOptions {
   /** Maximum size in KiB; default: 256. */
   readonly limitKib?: number | undefined;
   readonly budget: BodyBudget;

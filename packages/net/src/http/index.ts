@@ -1,15 +1,16 @@
 export {
   type AppResponse,
+  checkHead,
   createHttpApp,
   mountEndpoints,
   mountOpen,
   type RequestLocals,
+  requestIdOf,
   routeNotFound,
   wallTimeOf,
 } from './app.ts';
-export { BodyBudget, readJsonBody } from './body.ts';
+export { BodyBudget, type BodyOptions, readJsonBody } from './body.ts';
 export { baseUrlOf, clientOf, createProxyWarning, readTrustedProxies } from './client.ts';
-export { checkHead, requestIdOf } from './head.ts';
 export { type ConnectionRefusal, isEveryAddress, type Listener, listen, localUrl } from './listener.ts';
 export {
   abortOnClose,

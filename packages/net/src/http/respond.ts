@@ -3,6 +3,38 @@ import { type ErrorCode, errorKinds, type FieldViolation, type RmsError } from '
 import { redactLine } from '@rms/runtime/logging';
 import type { Client } from './client.ts';
 
+/** Headers of every response, including responses to malformed requests (OWASP REST Security Cheat Sheet). */
+export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['X-Frame-Options', 'DENY'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+];
+
+const twoYears = 'max-age=63072000';
+
+/** Sets {@link securityHeaders}, and Strict-Transport-Security if the client uses HTTPS. */
+export function setSecurityHeaders(response: ServerResponse, { usesHttps }: Client): void {
+  for (const [name, value] of securityHeaders) response.setHeader(name, value);
+  // Browsers ignore this header over HTTP (RFC 6797, 7.2).
+  if (usesHttps) response.setHeader('Strict-Transport-Security', twoYears);
+}
+
+/** Returns a signal that aborts if the client disconnects before the response is complete. */
+export function abortOnClose(response: ServerResponse): AbortSignal {
+  const abort = new AbortController();
+  if (response.destroyed) abort.abort();
+  response.once('close', () => {
+    if (!response.writableFinished) abort.abort();
+  });
+  return abort.signal;
+}
+
+/** Media type of bodies. */
+export const jsonType = 'application/json';
+
 /** Response of an endpoint. */
 export interface Response {
   readonly status: number;
@@ -66,35 +98,6 @@ export function errorResponse(
     headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterSeconds ?? unavailableRetrySeconds)));
   }
   return { status, json: JSON.stringify({ error }), headers };
-}
-
-/** Headers of every response, including responses to malformed requests (OWASP REST Security Cheat Sheet). */
-export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Cache-Control', 'no-store'],
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-  ['X-Frame-Options', 'DENY'],
-  ['Referrer-Policy', 'no-referrer'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
-];
-
-const twoYears = 'max-age=63072000';
-
-/** Sets {@link securityHeaders}, and Strict-Transport-Security if the client uses HTTPS. */
-export function setSecurityHeaders(response: ServerResponse, { usesHttps }: Client): void {
-  for (const [name, value] of securityHeaders) response.setHeader(name, value);
-  // Browsers ignore this header over HTTP (RFC 6797, 7.2).
-  if (usesHttps) response.setHeader('Strict-Transport-Security', twoYears);
-}
-
-/** Returns a signal that aborts if the client disconnects before the response is complete. */
-export function abortOnClose(response: ServerResponse): AbortSignal {
-  const abort = new AbortController();
-  if (response.destroyed) abort.abort();
-  response.once('close', () => {
-    if (!response.writableFinished) abort.abort();
-  });
-  return abort.signal;
 }
 
 /** Returns text of a request for an error message: without secrets, cut after `maxLength` characters. */

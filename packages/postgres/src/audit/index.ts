@@ -1,13 +1,16 @@
 export type { AuditedAction, ChangeAction } from './audit-action.ts';
-export { type AuditEntry, type AuditOrigin, actorOf, type NewAuditEntry } from './audit-entry.ts';
 export {
+  type AuditEntry,
   type AuditFilter,
+  type AuditOrigin,
+  actorOf,
   appendAudit,
   auditThrottles,
   lastAuditRead,
   listAudit,
+  type NewAuditEntry,
   takeAuditPace,
-} from './audit-queries.ts';
+} from './audit-log.ts';
 export { type AuditedFields, changesBetween, type FieldChanges, secretReplaced } from './field-changes.ts';
 export { migrations } from './migrations.ts';
 export { auditLogBytes, auditPartitions } from './partitions.ts';

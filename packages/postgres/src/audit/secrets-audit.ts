@@ -1,4 +1,4 @@
-import type { NewAuditEntry } from './audit-entry.ts';
+import type { NewAuditEntry } from './audit-log.ts';
 
 /**
  * Returns the entry of an operator who starts to re-encrypt a service's secrets.

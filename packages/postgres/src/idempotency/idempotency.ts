@@ -14,6 +14,7 @@ import type { Tenant } from '@rms/base/tenant';
 import { idempotencyKeyProblem } from '@rms/base/value-rules';
 import { inTransaction, type Pool, type Queryable } from '../db/index.ts';
 import {
+  type ClaimedRef,
   claimKey,
   type IdempotencyRef,
   type IdempotencySchema,
@@ -47,31 +48,6 @@ export interface Outcome<Desc extends DescMessage> {
 /** Runs in the transaction that claims the key. */
 type Perform<State> = (tx: Queryable) => Promise<State>;
 
-/**
- * Makes requests with an Idempotency-Key take effect once. Responses are stored for 24 hours, encrypted. Both methods
- * throw `invalid_request` for an invalid key, and `idempotency_key_reused` if the key belongs to a request with other
- * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also contain
- * the caller that may see it, and the handler must remove the secret for others.
- */
-export interface Idempotency {
-  /** Runs `perform` and stores its response in one transaction. */
-  once<Desc extends DescMessage>(
-    request: IdempotentRequest,
-    desc: Desc,
-    perform: Perform<MessageInitShape<Desc>>,
-  ): Promise<Outcome<Desc>>;
-  /**
-   * Runs `prepare` in a transaction, then `act` without one, for effects such as an HTTP call. A repetition during
-   * `act` throws `conflict`. If `act` throws, the key is released; if the process dies, the key expires after a minute.
-   * `act` does not end with the call (packages/async, `CallScope`).
-   */
-  onceAround<Desc extends DescMessage, State>(
-    request: IdempotentRequest,
-    desc: Desc,
-    steps: { prepare: Perform<State>; act(state: State): Promise<MessageInitShape<Desc>> },
-  ): Promise<Outcome<Desc>>;
-}
-
 const storedSeconds = 24 * 3_600;
 /** Stands for a response without fields: an empty answer means that the first request is in progress. */
 const noFields = Uint8Array.of(0);
@@ -81,34 +57,87 @@ const claimedSeconds = 60;
 /** Thrown to roll back if the key is already taken. */
 class KeyTaken extends Error {}
 
+interface IdempotencyParts {
+  readonly pool: Pool;
+  readonly box: SecretBox;
+  readonly schema: IdempotencySchema;
+  /** Binds an encrypted response to its record. */
+  readonly contextOf: (ref: IdempotencyRef) => SealContext;
+}
+
 /**
- * Creates a service's store.
- * @param contextOf binds an encrypted response to its record
+ * Makes requests with an Idempotency-Key take effect once. Responses are stored for 24 hours, encrypted. Both methods
+ * throw `invalid_request` for an invalid key, and `idempotency_key_reused` if the key belongs to a request with other
+ * content. A stored response is returned to every caller of the tenant. If it contains a secret, it must also contain
+ * the caller that may see it, and the handler must remove the secret for others.
  */
-export function createIdempotency(parts: {
-  pool: Pool;
-  box: SecretBox;
-  schema: IdempotencySchema;
-  contextOf: (ref: IdempotencyRef) => SealContext;
-}): Idempotency {
-  const { pool, box, schema, contextOf } = parts;
-  const seal = (bytes: Uint8Array, ref: IdempotencyRef) => box.seal(bytes, contextOf(ref));
-  const sealResponse = <Desc extends DescMessage>(desc: Desc, response: MessageShape<Desc>, ref: IdempotencyRef) => {
-    const bytes = toBinary(desc, response);
-    return seal(bytes.length > 0 ? bytes : noFields, ref);
-  };
-  const claimOf = async (tx: Queryable, ref: IdempotencyRef, fingerprint: Buffer, seconds: number) => {
-    const answer = seal(new Uint8Array(), ref);
-    if (!(await claimKey(tx, schema, ref, { fingerprint, answer }, seconds))) throw new KeyTaken();
-    return { ...ref, claim: answer };
-  };
+export class Idempotency {
+  readonly #parts: IdempotencyParts;
+
+  constructor(parts: IdempotencyParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs `perform` and stores its response in one transaction. */
+  async once<Desc extends DescMessage>(
+    request: IdempotentRequest,
+    desc: Desc,
+    perform: Perform<MessageInitShape<Desc>>,
+  ): Promise<Outcome<Desc>> {
+    const { pool, schema } = this.#parts;
+    if (request.key === '') return { response: create(desc, await inTransaction(pool, perform)), replayed: false };
+    const { ref, fingerprint } = recordOf(request);
+    return this.#orStored({ ref, fingerprint }, desc, () =>
+      inTransaction(pool, async (tx) => {
+        const claimed = await this.#claim(tx, ref, fingerprint, storedSeconds);
+        const response = create(desc, await perform(tx));
+        await storeResponse(tx, schema, claimed, this.#sealResponse(desc, response, ref), storedSeconds);
+        return response;
+      }),
+    );
+  }
+
+  /**
+   * Runs `prepare` in a transaction, then `act` without one, for effects such as an HTTP call. A repetition during
+   * `act` throws `conflict`. If `act` throws, the key is released; if the process dies, the key expires after a minute.
+   * `act` does not end with the call (packages/async, `CallScope`).
+   */
+  async onceAround<Desc extends DescMessage, State>(
+    request: IdempotentRequest,
+    desc: Desc,
+    { prepare, act }: { prepare: Perform<State>; act(state: State): Promise<MessageInitShape<Desc>> },
+  ): Promise<Outcome<Desc>> {
+    const { pool, schema } = this.#parts;
+    if (request.key === '') {
+      return { response: create(desc, await act(await inTransaction(pool, prepare))), replayed: false };
+    }
+    const { ref, fingerprint } = recordOf(request);
+    return this.#orStored({ ref, fingerprint }, desc, async () => {
+      const { claimed, state } = await inTransaction(pool, async (tx) => {
+        const claimed = await this.#claim(tx, ref, fingerprint, claimedSeconds);
+        return { claimed, state: await prepare(tx) };
+      });
+      // Does not end with the call: a repetition must find the outcome, and must not repeat the effect.
+      return inCall(undefined, async () => {
+        try {
+          const response = create(desc, await act(state));
+          await storeResponse(pool, schema, claimed, this.#sealResponse(desc, response, ref), storedSeconds);
+          return response;
+        } catch (error) {
+          await releaseKey(pool, schema, claimed);
+          throw error;
+        }
+      });
+    });
+  }
 
   /** Returns the result of `run`, or the stored response if the key is taken. */
-  async function orStored<Desc extends DescMessage>(
+  async #orStored<Desc extends DescMessage>(
     { ref, fingerprint }: { ref: IdempotencyRef; fingerprint: Buffer },
     desc: Desc,
     run: () => Promise<MessageInitShape<Desc>>,
   ): Promise<Outcome<Desc>> {
+    const { pool, box, schema, contextOf } = this.#parts;
     try {
       return { response: create(desc, await run()), replayed: false };
     } catch (error) {
@@ -125,44 +154,21 @@ export function createIdempotency(parts: {
     return { response: fromBinary(desc, bytes.equals(noFields) ? new Uint8Array() : bytes), replayed: true };
   }
 
-  return {
-    async once(request, desc, perform) {
-      if (request.key === '') return { response: create(desc, await inTransaction(pool, perform)), replayed: false };
-      const { ref, fingerprint } = recordOf(request);
-      return orStored({ ref, fingerprint }, desc, () =>
-        inTransaction(pool, async (tx) => {
-          const claimed = await claimOf(tx, ref, fingerprint, storedSeconds);
-          const response = create(desc, await perform(tx));
-          await storeResponse(tx, schema, claimed, sealResponse(desc, response, ref), storedSeconds);
-          return response;
-        }),
-      );
-    },
+  async #claim(tx: Queryable, ref: IdempotencyRef, fingerprint: Buffer, seconds: number): Promise<ClaimedRef> {
+    const answer = this.#seal(new Uint8Array(), ref);
+    const isClaimed = await claimKey(tx, this.#parts.schema, ref, { fingerprint, answer }, seconds);
+    if (!isClaimed) throw new KeyTaken();
+    return { ...ref, claim: answer };
+  }
 
-    async onceAround(request, desc, { prepare, act }) {
-      if (request.key === '') {
-        return { response: create(desc, await act(await inTransaction(pool, prepare))), replayed: false };
-      }
-      const { ref, fingerprint } = recordOf(request);
-      return orStored({ ref, fingerprint }, desc, async () => {
-        const { claimed, state } = await inTransaction(pool, async (tx) => {
-          const claimed = await claimOf(tx, ref, fingerprint, claimedSeconds);
-          return { claimed, state: await prepare(tx) };
-        });
-        // Does not end with the call: a repetition must find the outcome, and must not repeat the effect.
-        return inCall(undefined, async () => {
-          try {
-            const response = create(desc, await act(state));
-            await storeResponse(pool, schema, claimed, sealResponse(desc, response, ref), storedSeconds);
-            return response;
-          } catch (error) {
-            await releaseKey(pool, schema, claimed);
-            throw error;
-          }
-        });
-      });
-    },
-  };
+  #sealResponse<Desc extends DescMessage>(desc: Desc, response: MessageShape<Desc>, ref: IdempotencyRef): Buffer {
+    const bytes = toBinary(desc, response);
+    return this.#seal(bytes.length > 0 ? bytes : noFields, ref);
+  }
+
+  #seal(bytes: Uint8Array, ref: IdempotencyRef): Buffer {
+    return this.#parts.box.seal(bytes, this.#parts.contextOf(ref));
+  }
 }
 
 /** Returns the primary key and fingerprint of a request's record. Throws `invalid_request` if its key is invalid. */

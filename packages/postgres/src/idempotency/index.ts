@@ -1,2 +1,2 @@
-export { createIdempotency, type Idempotency, type IdempotentRequest } from './idempotency.ts';
+export { Idempotency, type IdempotentRequest } from './idempotency.ts';
 export { deleteExpiredKeys } from './idempotency-queries.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCertificates, turnLoop } from '@rms/testkit';
-import { watchCertificates } from '../../src/certificates.ts';
 import { HealthState } from '../../src/health.ts';
+import { watchCertificates } from '../../src/security.ts';
 import { createUnitService } from '../unit-service.ts';
 
 test('100,000 changes of the health leave nothing behind at a watcher', async () => {

@@ -84,7 +84,7 @@ export class Principals {
    * @param parts.nowMs returns the time that all gateways share, in milliseconds since 1970; keys expire by it
    */
   constructor(
-    auth: Pick<RpcClient<typeof KeysService>, 'batchVerifyKeys'>,
+    auth: RpcClient<typeof KeysService>,
     environment: Environment,
     { limits, nowMs }: { readonly limits: Limits; readonly nowMs: () => number },
   ) {

@@ -41,7 +41,7 @@ export class RequestUsage {
 
   /** @param parts.nowMs returns the time that all gateways share, in milliseconds since 1970 */
   constructor(
-    alerts: Pick<RpcClient<typeof UsageService>, 'reportUsage'> | undefined,
+    alerts: RpcClient<typeof UsageService> | undefined,
     { log, nowMs }: { readonly log: Logger; readonly nowMs: () => number },
   ) {
     if (!alerts) return;

@@ -1,7 +1,7 @@
 import { isExpected, RmsError } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
 import type { OutboxEvent } from '../outbox/append-events.ts';
-import { type Cause, type EventParts, makeEvent } from './event.ts';
+import { type AuditedChange, auditOf, type Cause, type EventParts, makeEvent } from './record.ts';
 import {
   applyUpdate,
   nextUpdateTime,
@@ -11,7 +11,6 @@ import {
   type ResourceUpdate,
   refKey,
 } from './resource.ts';
-import { type AuditedChange, auditOf } from './resource-audit.ts';
 
 /** An update or deletion of a resource, requested by a caller. */
 export interface Change {

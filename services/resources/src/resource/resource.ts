@@ -114,6 +114,8 @@ export function refuse(violations: readonly FieldViolation[]): void {
   if (violations.length > 0) throw new RmsError('invalid_request', { details: violations });
 }
 
+// As a row of resources.resources.
+
 /** A resource's key. */
 export type ResourceRef = Tenant & { readonly id: string };
 
@@ -163,6 +165,8 @@ export function refParameters(refs: readonly ResourceRef[]): unknown[] {
     refs.map(({ id }) => id),
   ];
 }
+
+// As a message, rms.resources.v1.Resource.
 
 const statusMessages: EnumNames<ResourceStatus, StatusMessage> = enumNames(StatusMessage);
 

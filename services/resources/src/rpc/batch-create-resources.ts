@@ -4,6 +4,7 @@ import { coalesce } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
 import { idempotencyKeyProblem } from '@rms/base/value-rules';
+import { takeAuditPace } from '@rms/postgres/audit';
 import { inTransaction, type Pool, type Queryable, type Statement } from '@rms/postgres/db';
 import { ResourceSchema } from '@rms/proto/rms/resources/v1/resource_pb';
 import type {
@@ -13,7 +14,7 @@ import type {
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { eventColumns, eventParameters, type OutboxEvent, unnestEvents } from '../outbox/append-events.ts';
-import { causeOf, makeEvent } from '../resource/event.ts';
+import { type AuditedChange, appendAudits, auditOf, type Cause, causeOf, makeEvent } from '../resource/record.ts';
 import {
   canonicalMetadata,
   checkMetadata,
@@ -26,7 +27,6 @@ import {
   tenantOf,
   toResourceMessage,
 } from '../resource/resource.ts';
-import { type AuditedChange, appendAudits, auditOf, takePace } from '../resource/resource-audit.ts';
 import { randomShard, serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
@@ -56,8 +56,11 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
   const createOne = async (request: CreateResourceRequest, signal: AbortSignal): Promise<Result> => {
     try {
       await parts.clock.ready();
-      const creation = toCreation(request, parts);
-      await takePace(parts.pool, causeOf(request.context), creation.resource, 'resource.created');
+      const cause = causeOf(request.context);
+      const creation = toCreation(request, cause, parts);
+      const { workspaceId, environment } = creation.resource;
+      // Before it shares a transaction with the changes of other calls.
+      await takeAuditPace(parts.pool, cause, [{ workspaceId, environment, action: 'resource.created' }]);
       return await createTogether(creation, signal);
     } catch (error) {
       parts.failed(error);
@@ -68,14 +71,13 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
 }
 
 /** Validates one request completely, so that it cannot fail the statement that it shares with other requests. */
-function toCreation(request: CreateResourceRequest, parts: WriteParts): Creation {
+function toCreation(request: CreateResourceRequest, cause: Cause, parts: WriteParts): Creation {
   const tenant = tenantOf(request.context);
   const { name, idempotencyKey } = request;
   const { metadataJson, violations } = checkMetadata(request.metadataJson);
   refuse([...checkName(name), ...violations, ...checkIdempotencyKey(idempotencyKey)]);
   const input = { name, inputType: fromInputTypeMessage(request.inputType), metadataJson };
   const resource = makeResource(tenant, input, parts.newId);
-  const cause = causeOf(request.context);
   const event = makeEvent('resource.created', resource, cause, parts);
   const audits = auditOf(cause, { after: resource }, parts);
   if (idempotencyKey === '') return { resource, event, audits, idempotency: undefined };

@@ -6,7 +6,7 @@ import type {
   ResourcesService,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { causeOf } from '../resource/event.ts';
+import { causeOf } from '../resource/record.ts';
 import { tenantOf } from '../resource/resource.ts';
 import type { ChangeInBatch } from './change-in-batch.ts';
 import { serveAll, toItemError } from './parts.ts';

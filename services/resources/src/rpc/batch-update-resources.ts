@@ -7,7 +7,7 @@ import type {
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { Handlers } from '@rms/rpc';
 import type { Change } from '../resource/change.ts';
-import { causeOf } from '../resource/event.ts';
+import { causeOf } from '../resource/record.ts';
 import {
   checkMetadata,
   checkName,

@@ -1,8 +1,10 @@
 import { coalesce } from '@rms/async';
 import type { RmsError } from '@rms/base/errors';
+import { takeAuditPace } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { appendEvents } from '../outbox/append-events.ts';
 import { applyChanges, type Change, type CountChange } from '../resource/change.ts';
+import { appendAudits } from '../resource/record.ts';
 import {
   type Resource,
   type ResourceRef,
@@ -12,7 +14,6 @@ import {
   resourceColumns,
   toResource,
 } from '../resource/resource.ts';
-import { appendAudits, takePace } from '../resource/resource-audit.ts';
 import { randomShard, type WriteParts } from './parts.ts';
 
 const transactionBatch = 200;
@@ -54,7 +55,10 @@ export function changeInBatch(parts: WriteParts): ChangeInBatch {
   );
   return async (change, signal) => {
     const { ref, cause, action } = change;
-    if (action.kind === 'update') await takePace(pool, cause, ref, 'resource.updated');
+    if (action.kind === 'update') {
+      const { workspaceId, environment } = ref;
+      await takeAuditPace(pool, cause, [{ workspaceId, environment, action: 'resource.updated' }]);
+    }
     return changeTogether(change, signal);
   };
 }

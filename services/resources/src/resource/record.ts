@@ -3,11 +3,33 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Ids, idTime } from '@rms/base/ids';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { EventType } from '@rms/base/webhook-events';
-import { actorOf } from '@rms/postgres/audit';
+import {
+  type AuditedFields,
+  type AuditOrigin,
+  actorOf,
+  appendAudit,
+  changesBetween,
+  type NewAuditEntry,
+} from '@rms/postgres/audit';
+import type { Queryable } from '@rms/postgres/db';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { type OutboxEvent, partitionOf } from '../outbox/append-events.ts';
-import type { PreviousAttributes, Resource } from './resource.ts';
+import { canonicalMetadata, type PreviousAttributes, type Resource } from './resource.ts';
+
+// What a change leaves: its event and, for a change by a user or an operator, its audit entry.
+
+/** The request that caused a change. */
+export interface Cause {
+  readonly requestId: string;
+  readonly traceparent: string;
+  readonly tracestate: string;
+  /** "key:key_…", "user:usr_…" or "operator:alice@laptop". */
+  readonly actor: string;
+  /** Email address of a user. Empty: unknown. */
+  readonly actorName: string;
+  readonly clientAddress: string;
+}
 
 /** Returns the cause of changes that a call makes. */
 export function causeOf(context: CallContext | undefined): Cause {
@@ -21,18 +43,6 @@ export function causeOf(context: CallContext | undefined): Cause {
     actorName,
     actor: actorOf({ actor, ...(principal ? { principal } : {}) }),
   };
-}
-
-/** The request that caused an event. */
-export interface Cause {
-  readonly requestId: string;
-  readonly traceparent: string;
-  readonly tracestate: string;
-  /** "key:key_…", "user:usr_…" or "operator:alice@laptop". */
-  readonly actor: string;
-  /** Email address of a user. Empty: unknown. */
-  readonly actorName: string;
-  readonly clientAddress: string;
 }
 
 /** Inputs that all events of an instance share. */
@@ -106,4 +116,65 @@ function renderPrevious({ name, status, metadataJson }: PreviousAttributes): str
   if (name !== undefined) parts.push(`"name":${JSON.stringify(name)}`);
   if (metadataJson !== undefined) parts.push(`"metadata":${metadataJson}`);
   return `{${parts.join(',')}}`;
+}
+
+/** An audit entry with its origin, because a batch's changes belong to different callers. */
+export interface AuditedChange {
+  readonly origin: AuditOrigin;
+  readonly entry: NewAuditEntry;
+}
+
+type Action = 'resource.created' | 'resource.updated' | 'resource.deleted';
+
+/** A resource with its metadata as an object, so that each pair is a separate field. */
+type Audited = Omit<Resource, 'metadataJson'> & { readonly metadata: Readonly<Record<string, string>> };
+
+const fields: AuditedFields<Audited> = {
+  workspaceId: 'omitted',
+  environment: 'omitted',
+  id: 'omitted',
+  status: 'shown',
+  name: 'shown',
+  metadata: (pairs) => pairs,
+  inputType: 'shown',
+  createdAt: 'omitted',
+  updatedAt: 'omitted',
+  sequence: 'omitted',
+};
+
+/** With ERASE_ON_DELETE, the audit log must not keep personal data of a resource, because entries cannot be erased. */
+const fieldsWithoutContent: AuditedFields<Audited> = {
+  ...fields,
+  name: { secret: 'name' },
+  metadata: { secret: 'metadata' },
+};
+
+/**
+ * Returns the audit entry of a change by a user or an operator. Changes by API keys have no entry, because the event
+ * feed and the request log contain them. Without `before` or `after`, the resource was created or deleted.
+ * @param eraseOnDelete leaves out the name and the metadata
+ */
+export function auditOf(
+  cause: Cause,
+  { before, after }: { readonly before?: Resource; readonly after?: Resource },
+  { eraseOnDelete }: { readonly eraseOnDelete: boolean },
+): AuditedChange[] {
+  const resource = after ?? before;
+  if (!resource || cause.actor.startsWith('key:')) return [];
+  const { workspaceId, environment, id } = resource;
+  const action: Action = !before ? 'resource.created' : !after ? 'resource.deleted' : 'resource.updated';
+  const rules = eraseOnDelete ? fieldsWithoutContent : fields;
+  const changes = changesBetween(rules, before && audited(before), after && audited(after));
+  const target = { id, name: eraseOnDelete ? '' : resource.name };
+  return [{ origin: cause, entry: { workspaceId, environment, target, action, changes } }];
+}
+
+/** Appends the entries in the changes' transaction. Each call has taken its pace before (`takeAuditPace`). */
+export async function appendAudits(tx: Queryable, audits: readonly AuditedChange[]): Promise<void> {
+  for (const { origin, entry } of audits) await appendAudit(tx, origin, [entry], { isPaced: true });
+}
+
+function audited({ metadataJson, ...resource }: Resource): Audited {
+  const pairs = JSON.parse(canonicalMetadata(metadataJson)) as [name: string, value: string][];
+  return { ...resource, metadata: Object.fromEntries(pairs) };
 }
