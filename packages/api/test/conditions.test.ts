@@ -1,7 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { isUnchanged } from '../src/endpoint.ts';
-import { oneResponse } from '../src/single-object.ts';
+import { isUnchanged, oneResponse } from '../src/endpoint.ts';
 
 test.each(['', '-gzip', '--gzip', ';gzip', '-br', '-zstd', '-deflate'])(
   'each entity tag identifies its response after a proxy appended %j',

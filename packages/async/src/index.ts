@@ -1,5 +1,4 @@
-export { CallScope, currentCall, inCall, joinCalls } from './call-scope.ts';
-export { type CoalesceOptions, coalesce } from './coalesce.ts';
+export { CallScope, type CoalesceOptions, coalesce, currentCall, inCall, joinCalls } from './calls.ts';
 export { FairCache } from './fair-cache.ts';
 export { FairQueue } from './fair-queue.ts';
 export { FairShare } from './fair-share.ts';

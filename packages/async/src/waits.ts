@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { currentCall } from './call-scope.ts';
+import { currentCall } from './calls.ts';
 
 /**
  * Settles like `work`, or rejects with an error that names `who` after `timeoutMs`, and with the reason when the call

@@ -11,4 +11,4 @@ export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
 export { callForAll, serveItem } from './spans.ts';
 export { durationFromMs, timestampFromMs } from './times.ts';
-export { actorOfUser, userOfActor } from './wire.ts';
+export { actorOf, actorOfUser, userOfActor } from './wire.ts';

@@ -125,3 +125,18 @@ export function actorOfUser(userId: string): string {
 export function userOfActor(actor: string): string | undefined {
   return actor.startsWith(userPrefix) ? actor.slice(userPrefix.length) : undefined;
 }
+
+/**
+ * Returns the call's actor ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
+ * a service's own actions.
+ */
+export function actorOf({
+  actor,
+  principal,
+}: {
+  readonly actor: string;
+  readonly principal?: { readonly keyId: string } | undefined;
+}): string {
+  if (actor !== '') return actor;
+  return principal ? `key:${principal.keyId}` : 'system';
+}

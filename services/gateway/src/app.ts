@@ -18,8 +18,14 @@ import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
 import type { Admission } from './checks/admission.ts';
 import type { GatewayConfig } from './config.ts';
-import { type ApiResponse, type Locals, newLocals } from './http/locals.ts';
-import { logAccess, recordRequest, traceRequest } from './http/observe-request.ts';
+import {
+  type ApiResponse,
+  type Locals,
+  logAccess,
+  newLocals,
+  recordRequest,
+  traceRequest,
+} from './http/observe-request.ts';
 import type { CountRequest } from './http/request-metrics.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountProbes, type Probes } from './probes.ts';

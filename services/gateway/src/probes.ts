@@ -4,7 +4,7 @@ import { gatherGauges, type Metrics } from '@rms/runtime/metrics';
 import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { GatewayContext } from './context.ts';
-import type { ApiResponse } from './http/locals.ts';
+import type { ApiResponse } from './http/observe-request.ts';
 
 /** Health state of this gateway. */
 export interface Probes {

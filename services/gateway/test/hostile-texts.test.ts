@@ -13,9 +13,8 @@ import {
   shownText,
 } from '@rms/net/http';
 import { isLinear } from '@rms/testkit';
-import { idempotencyKeyOf } from '../../../packages/api/src/endpoint.ts';
+import { checkId, idempotencyKeyOf } from '../../../packages/api/src/endpoint.ts';
 import { createResource, listResources } from '../../../packages/api/src/resource/endpoints.ts';
-import { checkId } from '../../../packages/api/src/single-object.ts';
 import { createWebhook } from '../../../packages/api/src/webhook/endpoints.ts';
 import { keyHashOf } from '../src/checks/admission.ts';
 

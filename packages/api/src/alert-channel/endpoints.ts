@@ -1,9 +1,8 @@
 import type { Channel } from '@rms/proto/rms/alerts/v1/alert_pb';
 import { z } from 'zod';
 import { alertsOf } from '../backend.ts';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, type OneObject, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, type OneObject, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
 import { alertChannelDocument, channelTestDocument, channelTypeMessages } from './document.ts';
 import {
   alertChannelList,

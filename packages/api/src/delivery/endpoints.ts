@@ -1,8 +1,7 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneResponse } from '../single-object.ts';
 import { idFilter, text } from '../text-schemas.ts';
 import { createdRange, toTimestamp } from '../time-schemas.ts';
 import { deliveryDocument, fullDeliveryDocument } from './document.ts';

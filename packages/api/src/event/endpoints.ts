@@ -1,8 +1,7 @@
 import type { ListEventsResponse } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { z } from 'zod';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { pageQuery, pageSizeOf, pageUrl } from '../list.ts';
-import { checkId, oneResponse } from '../single-object.ts';
 import { eventJson, eventListJson } from './document.ts';
 import { after, eventList, oneEvent } from './schema.ts';
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { teamOf } from '../backend.ts';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { roleMessages } from '../member/document.ts';
-import { checkId, oneResponse } from '../single-object.ts';
 import { invitationDocument } from './document.ts';
 import { createInvitationBody, invitationList, oneInvitation, oneNewInvitation } from './schema.ts';
 

@@ -1,9 +1,8 @@
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { z } from 'zod';
 import { teamOf } from '../backend.ts';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { memberDocument, roleMessages } from './document.ts';
 import { memberList, oneMember, updateMemberBody } from './schema.ts';
 

@@ -1,7 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { portalOf } from '../backend.ts';
-import { defineEndpoint } from '../endpoint.ts';
-import { oneJson, replayedHeader } from '../single-object.ts';
+import { defineEndpoint, oneJson, replayedHeader } from '../endpoint.ts';
 import { toDuration } from '../time-schemas.ts';
 import { presentTimeOf } from '../times.ts';
 import { createPortalSessionBody, defaultLifetimeSeconds, onePortalSession } from './schema.ts';

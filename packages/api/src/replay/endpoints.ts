@@ -1,9 +1,8 @@
 import type { Replay } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { z } from 'zod';
 import { deliveryStatuses } from '../delivery/status.ts';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, type OneObject, oneJson, oneResponse } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, type OneObject, oneJson, oneResponse } from '../single-object.ts';
 import { toTimestamp } from '../time-schemas.ts';
 import { estimateDocument, replayDocument } from './document.ts';
 import { createReplayBody, oneEstimate, oneReplay, replayList } from './schema.ts';

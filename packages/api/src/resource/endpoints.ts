@@ -1,9 +1,8 @@
 import { resourceNameLength } from '@rms/base/value-rules';
 import { InputType, type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
 import { z } from 'zod';
-import { defineEndpoint } from '../endpoint.ts';
+import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, type OneObject, oneResponse } from '../single-object.ts';
 import { text } from '../text-schemas.ts';
 import { inputTypes, resourceJson, resourceStatuses } from './document.ts';
 import { createResourceBody, metadataFilter, oneResource, resourceList, status, updateResourceBody } from './schema.ts';

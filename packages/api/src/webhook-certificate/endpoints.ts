@@ -1,6 +1,5 @@
 import type { Response } from '@rms/net/http';
-import { type Call, defineEndpoint } from '../endpoint.ts';
-import { checkId, oneResponse } from '../single-object.ts';
+import { type Call, checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { oneWebhookOf, readHealth } from '../webhook/one-webhook.ts';
 import { oneWebhook } from '../webhook/schema.ts';
 import { clientCertificateBody } from './schema.ts';

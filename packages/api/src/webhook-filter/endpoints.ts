@@ -1,5 +1,4 @@
-import { defineEndpoint } from '../endpoint.ts';
-import { oneJson } from '../single-object.ts';
+import { defineEndpoint, oneJson } from '../endpoint.ts';
 import { type FilterTest, filterTestBody, oneFilterTest } from './schema.ts';
 
 export const testFilter = defineEndpoint({

@@ -5,9 +5,8 @@ import type { CallOptions } from '@rms/rpc';
 import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
-import { type Call, defineEndpoint } from '../endpoint.ts';
+import { type Call, checkId, defineEndpoint, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { checkId, oneJson, oneResponse, replayedHeader } from '../single-object.ts';
 import { seconds, toDuration } from '../time-schemas.ts';
 import { testFilter } from '../webhook-filter/endpoints.ts';
 import {

@@ -1,8 +1,7 @@
 import type { WebhookHealth } from '@rms/proto/rms/webhooks/v1/webhook_health_pb';
 import type { Webhook } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import type { CallOptions } from '@rms/rpc';
-import type { Call } from '../endpoint.ts';
-import type { OneObject } from '../single-object.ts';
+import type { Call, OneObject } from '../endpoint.ts';
 import { webhookDocument } from './document.ts';
 
 /** Returns the health of webhooks by webhook ID. Deleted webhooks have no entry. */

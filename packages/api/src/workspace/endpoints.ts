@@ -1,5 +1,4 @@
-import { type Call, defineEndpoint } from '../endpoint.ts';
-import { oneResponse } from '../single-object.ts';
+import { type Call, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { presentTimeOf } from '../times.ts';
 import { versionOfService } from '../version.ts';
 import { limitsDocument, workspaceDocument } from './document.ts';

@@ -2,7 +2,7 @@ import type { FieldChange } from '@rms/base/audit-change';
 import { RmsError, tryAgainIn } from '@rms/base/errors';
 import { firstId, idTime, newId } from '@rms/base/ids';
 import type { Environment } from '@rms/base/tenant';
-import { type RpcContext, userOfActor } from '@rms/rpc';
+import { actorOf, type RpcContext, userOfActor } from '@rms/rpc';
 import { type PageStart, type Queryable, throttleTable } from '../db/index.ts';
 import type { AuditedAction } from './audit-action.ts';
 import { harmlessDetails, harmlessName } from './field-changes.ts';
@@ -46,15 +46,6 @@ export interface AuditEntry {
   /** Empty in entries of earlier releases. */
   readonly changes: readonly FieldChange[];
   readonly details: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Returns the call's actor ("user:usr_…", "operator:alice@laptop"), "key:key_…" for an API client, or "system" for
- * a service's own actions.
- */
-export function actorOf({ actor, principal }: Pick<AuditOrigin, 'actor' | 'principal'>): string {
-  if (actor !== '') return actor;
-  return principal ? `key:${principal.keyId}` : 'system';
 }
 
 /**

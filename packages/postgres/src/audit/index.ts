@@ -3,7 +3,6 @@ export {
   type AuditEntry,
   type AuditFilter,
   type AuditOrigin,
-  actorOf,
   appendAudit,
   auditThrottles,
   lastAuditRead,

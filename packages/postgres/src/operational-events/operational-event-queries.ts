@@ -4,7 +4,8 @@ import { createIds, newId } from '@rms/base/ids';
 import { fromEnvironmentMessage, type Tenant, toEnvironmentMessage } from '@rms/base/tenant';
 import type { OperationalEventType } from '@rms/base/webhook-events';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { type AuditOrigin, actorOf } from '../audit/index.ts';
+import { actorOf } from '@rms/rpc';
+import type { AuditOrigin } from '../audit/index.ts';
 import type { Queryable } from '../db/index.ts';
 
 /** A schema with a table `operational_events`. */

@@ -1,8 +1,8 @@
 import { firstId, newId } from '@rms/base/ids';
+import { actorOf } from '@rms/rpc';
 import { perSuite, testDatabase } from '@rms/testkit';
 import {
   type AuditOrigin,
-  actorOf,
   appendAudit,
   type ChangeAction,
   changesBetween,

@@ -4,10 +4,10 @@ import type { SecretBox } from '@rms/base/secrets';
 import { makeSecret } from '@rms/base/signature';
 import { type Tenant, toTenant } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { type AlertsService, CreateChannelResponseSchema } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import {
   type Channel,
   type ChannelFields,

@@ -1,14 +1,14 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { type Tenant, toTenant } from '@rms/base/tenant';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
 import {
   AcknowledgeIncidentResponseSchema,
   type AlertsService,
   MuteIncidentResponseSchema,
 } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { incidentEntry } from '../incident/incident-audit.ts';
 import { toIncidentMessage } from '../incident/incident-message.ts';
 import { findIncident, type StoredIncident } from '../incident/incident-queries.ts';

@@ -1,7 +1,7 @@
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';
 import { queueKeyEvents } from '../key/key-event.ts';

@@ -1,8 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import { CreateKeyResponseSchema, type KeysService } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { checkGrant, grantingKey } from '../key/granting-key.ts';
 import { checkKeyInput, makeKey } from '../key/key.ts';
 import { keyCreated } from '../key/key-audit.ts';

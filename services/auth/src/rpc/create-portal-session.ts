@@ -1,12 +1,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { toTenant } from '@rms/base/tenant';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import {
   CreatePortalSessionResponseSchema,
   type PortalSessionsService,
 } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { grantingKey } from '../key/granting-key.ts';
 import { verdictFor } from '../key/key.ts';
 import { lockKeys } from '../key/key-queries.ts';

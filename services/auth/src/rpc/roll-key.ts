@@ -1,10 +1,10 @@
 import { maxRollOverlapSeconds } from '@rms/base/api-key';
 import { RmsError } from '@rms/base/errors';
 import { toTenant } from '@rms/base/tenant';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
 import { type KeysService, RollKeyResponseSchema } from '@rms/proto/rms/auth/v1/keys_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { lockToChange } from '../key/granting-key.ts';
 import { makeKey, type StoredKey, verdictFor } from '../key/key.ts';
 import { keyCreated, keyRolled } from '../key/key-audit.ts';

@@ -7,7 +7,7 @@ import type { Environment } from '@rms/base/tenant';
 import type { LimitDecision, Limiter, LimitState } from '@rms/limits';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
-import type { ApiResponse, Locals } from '../http/locals.ts';
+import type { ApiResponse, Locals } from '../http/observe-request.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { KeyUses } from './key-uses.ts';

@@ -6,7 +6,7 @@ import { addLatency, noLatencies, type Tally, UsageReporter } from '@rms/reporti
 import { type RpcClient, timestampFromMs } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
-import type { ApiResponse } from '../http/locals.ts';
+import type { ApiResponse } from '../http/observe-request.ts';
 
 /** Outcome counts of requests, per workspace and environment, or of a group of them. */
 interface RequestTally extends Tally, Pick<Principal, 'environment'> {

@@ -2,7 +2,7 @@ import type { Environment } from '@rms/base/tenant';
 import type { ConnectionRefusal } from '@rms/net/http';
 import { Counter, Gauge, Histogram, type Metrics } from '@rms/runtime/metrics';
 import type { Request } from 'express';
-import type { ApiResponse } from './locals.ts';
+import type { ApiResponse } from './observe-request.ts';
 
 /** Counts a request when its response has been passed to the operating system or its client has disconnected. */
 export type CountRequest = (request: Request, response: ApiResponse) => void;

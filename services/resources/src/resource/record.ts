@@ -6,7 +6,6 @@ import type { EventType } from '@rms/base/webhook-events';
 import {
   type AuditedFields,
   type AuditOrigin,
-  actorOf,
   appendAudit,
   changesBetween,
   type NewAuditEntry,
@@ -14,6 +13,7 @@ import {
 import type { Queryable } from '@rms/postgres/db';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
 import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
+import { actorOf } from '@rms/rpc';
 import { type OutboxEvent, partitionOf } from '../outbox/append-events.ts';
 import { canonicalMetadata, type PreviousAttributes, type Resource } from './resource.ts';
 

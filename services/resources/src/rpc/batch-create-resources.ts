@@ -58,9 +58,11 @@ export function batchCreateResources(parts: WriteParts): Handlers<typeof Resourc
       await parts.clock.ready();
       const cause = causeOf(request.context);
       const creation = toCreation(request, cause, parts);
-      const { workspaceId, environment } = creation.resource;
-      // Before it shares a transaction with the changes of other calls.
-      await takeAuditPace(parts.pool, cause, [{ workspaceId, environment, action: 'resource.created' }]);
+      if (creation.audits.length > 0) {
+        const { workspaceId, environment } = creation.resource;
+        // Before it shares a transaction with the changes of other calls.
+        await takeAuditPace(parts.pool, cause, [{ workspaceId, environment, action: 'resource.created' }]);
+      }
       return await createTogether(creation, signal);
     } catch (error) {
       parts.failed(error);

@@ -4,7 +4,7 @@ import { idTime, newId } from '@rms/base/ids';
 import { makeSecret } from '@rms/base/signature';
 import { type Tenant, toTenant } from '@rms/base/tenant';
 import { checkUrl } from '@rms/net/guarded-http';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import {
@@ -12,7 +12,7 @@ import {
   CreateWebhookResponseSchema,
   type WebhooksService,
 } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import type { Handlers } from '@rms/rpc';
+import { actorOf, type Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';

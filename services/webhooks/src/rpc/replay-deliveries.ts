@@ -3,14 +3,14 @@ import { type FieldViolation, RmsError } from '@rms/base/errors';
 import { newId } from '@rms/base/ids';
 import { type TenantScope, toScope, toTenant } from '@rms/base/tenant';
 import { eventTypes, isEventType } from '@rms/base/webhook-events';
-import { actorOf, appendAudit } from '@rms/postgres/audit';
+import { appendAudit } from '@rms/postgres/audit';
 import type { Queryable } from '@rms/postgres/db';
 import {
   type DeliveriesService,
   type ReplayDeliveriesRequest,
   ReplayDeliveriesResponseSchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
-import { durationFromMs, type Handlers } from '@rms/rpc';
+import { actorOf, durationFromMs, type Handlers } from '@rms/rpc';
 import { deliveryStatuses, toStatusNames } from '../delivery/delivery-message.ts';
 import { type LoggedStatus, sourcesOf } from '../delivery/log-filter.ts';
 import type { Replay, ReplayFilter } from '../delivery/replay.ts';
