@@ -109,7 +109,7 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /** Paths of a service's certificate files, in PEM format. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
@@ -124,7 +124,7 @@ interface Loaded {
 type Provider = experimental.CertificateProvider;
 
 /** The loaded certificates, as a provider for grpc-js. */
-export interface WatchedCertificates extends Provider {
+interface WatchedCertificates extends Provider {
   /** Expiry of the certificate, in milliseconds since 1970. */
   endMs(): number;
 }

@@ -143,7 +143,7 @@ const mark = '…';
 const lead = 20;
 
 /** Cuts a text after `length` characters. */
-export function cutText(text: string, length: number): string {
+function cutText(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length).toWellFormed()}${mark}` : text;
 }
 
@@ -151,11 +151,7 @@ export function cutText(text: string, length: number): string {
  * Cuts two values so that their difference remains visible. The common beginning of two long texts is omitted, and so
  * are the items that two long lists have in common.
  */
-export function cutPair(
-  before: FieldValue,
-  after: FieldValue,
-  length: number,
-): [before: FieldValue, after: FieldValue] {
+function cutPair(before: FieldValue, after: FieldValue, length: number): [before: FieldValue, after: FieldValue] {
   if (sizeOf(before) <= length && sizeOf(after) <= length) return [before, after];
   if (typeof before === 'string' && typeof after === 'string') {
     const start = Math.max(0, commonStart(before, after) - lead);

@@ -8,9 +8,8 @@ export {
   lastAuditRead,
   listAudit,
   type NewAuditEntry,
+  reencryptionStarted,
   takeAuditPace,
 } from './audit-log.ts';
 export { type AuditedFields, changesBetween, type FieldChanges, secretReplaced } from './field-changes.ts';
-export { migrations } from './migrations.ts';
-export { auditLogBytes, auditPartitions } from './partitions.ts';
-export { reencryptionStarted } from './secrets-audit.ts';
+export { auditLogBytes, auditPartitions, migrations } from './schema.ts';

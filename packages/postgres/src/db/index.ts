@@ -15,8 +15,7 @@ export {
   tokensOf,
 } from './paging.ts';
 export { isolateRejected, isRefusal, isRowError, isTimeout, type Rejected, translatePgError } from './pg-errors.ts';
-export { createPool, type OpenPoolOptions, openPool, type PoolOptions } from './pool.ts';
-export { showPools } from './pool-gauges.ts';
+export { createPool, type OpenPoolOptions, openPool, type PoolOptions, showPools } from './pool.ts';
 export { checkPrimary, connectionLifetimeSeconds, openSession } from './primary.ts';
 export { createQueue, type Queue } from './queue.ts';
 export { type Grants, roleName, type ServiceRole } from './roles.ts';

@@ -1,5 +1,5 @@
-import { Registry } from '@prometheus-io/client';
-import { showBuild } from './build-info.ts';
+import { readFileSync } from 'node:fs';
+import { Gauge, Registry } from '@prometheus-io/client';
 
 export { Counter, Gauge, Histogram, type Registry as Metrics } from '@prometheus-io/client';
 
@@ -9,4 +9,17 @@ export function createMetrics(service: string): Registry {
   metrics.setDefaultLabels({ service });
   showBuild(metrics);
   return metrics;
+}
+
+/** Registers a gauge that is always 1, with the release and the Node version as labels. */
+function showBuild(metrics: Registry): void {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  new Gauge({
+    name: 'rms_build_info',
+    help: 'Always 1; the labels contain the release and the Node version.',
+    labelNames: ['version', 'node'],
+    registers: [metrics],
+  }).set({ version, node: process.versions.node }, 1);
 }

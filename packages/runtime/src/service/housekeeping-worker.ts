@@ -1,7 +1,7 @@
 import { Counter, type Registry } from '@prometheus-io/client';
 import { abortableDelay, withDeadline } from '@rms/async';
 import type { Logger } from '../logging/index.ts';
-import { showHousekeeping } from './housekeeping-gauge.ts';
+import { Gauge, type Metrics } from '../metrics/index.ts';
 import type { Worker } from './worker.ts';
 
 /**
@@ -89,4 +89,18 @@ export function createHousekeepingWorker(parts: {
       }
     },
   };
+}
+
+/**
+ * Registers a gauge for the last successful housekeeping run, and returns a function that sets it to the current time.
+ * The initial value is the service's start.
+ */
+function showHousekeeping(metrics: Metrics): () => void {
+  const gauge = new Gauge({
+    name: 'rms_housekeeping_success_timestamp_seconds',
+    help: 'Time of the last successful housekeeping run of the service, in Unix time; initially the start of the service.',
+    registers: [metrics],
+  });
+  gauge.setToCurrentTime();
+  return () => gauge.setToCurrentTime();
 }

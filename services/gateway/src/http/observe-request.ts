@@ -48,7 +48,7 @@ export function newLocals(): Omit<Locals, keyof RequestLocals> {
   };
 }
 
-export interface RequestSpanOptions {
+interface RequestSpanOptions {
   readonly environment: Environment;
   readonly trustTraceparent: boolean;
 }

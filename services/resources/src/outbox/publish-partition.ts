@@ -137,7 +137,7 @@ function toRecord(event: PendingEvent, { traceparent, tracestate }: TraceContext
 }
 
 /** Spans for publishing events, each in its request's trace. */
-export interface ProducerSpans {
+interface ProducerSpans {
   /** Returns the trace context for the event's record. */
   contextOf(event: PendingEvent): TraceContext;
   /** Ends all spans. Later calls have no effect. */
@@ -147,7 +147,7 @@ export interface ProducerSpans {
 const withoutSpans: ProducerSpans = { contextOf: storedContextOf, end() {} };
 
 /** Starts a span per traced event, in its request's trace. */
-export function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
+function startProducerSpans(topic: string, events: readonly PendingEvent[]): ProducerSpans {
   if (!isTracing()) return withoutSpans;
   const spans = new Map<PendingEvent, Span>();
   for (const event of events) {
