@@ -90,14 +90,14 @@ export function createPublisher({ keyedPool, bus, topic, partitions, log, metric
     isBusy: (partition: number) => busy.has(partition),
     /** Returns whether an event belongs to a batch in flight. */
     isPublishing: ({ partition, id }: CommittedEvent) => busy.get(partition)?.ids.has(id) ?? false,
-    /** Resolves when all batches are deleted or scheduled for a retry, at the latest after `maxMs`. */
+    /** Resolves when all batches are deleted or scheduled for a retry, after `maxMs` at the latest. */
     async publish(pending: readonly PendingEvent[], maxMs: number) {
       const round = [...byPartition(pending)].map(([partition, events]) => {
         const published = publishOne(partition, events);
         busy.set(partition, { published, ids: new Set(events.map(({ id }) => id)) });
         return published;
       });
-      await waitAtMost(Promise.all(round), maxMs);
+      if (maxMs > 0) await waitAtMost(Promise.all(round), maxMs);
     },
     /** Aborts all batches in flight. */
     abort: (reason: unknown) => cut.abort(reason),
