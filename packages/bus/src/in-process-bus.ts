@@ -4,11 +4,11 @@ import type { Logger } from '@rms/runtime/logging';
 import {
   type ConsumedRecord,
   type EventBus,
+  handleUntilDone,
   type PublishBatch,
   publishTimeoutMs,
   type Subscription,
 } from './event-bus.ts';
-import { handleUntilDone } from './handle-until-done.ts';
 
 export interface InProcessBusOptions {
   readonly log?: Logger;

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { abortableDelay, untilAborted } from '@rms/async';
 import type { Logger } from '@rms/runtime/logging';
 import type { Admin, Consumer } from 'kafkajs';
-import type { BatchRange, ConsumedRecord, PositionStore } from './event-bus.ts';
-import { firstRetryMs, maxRetryMs } from './handle-until-done.ts';
+import { type BatchRange, type ConsumedRecord, firstRetryMs, maxRetryMs, type PositionStore } from './event-bus.ts';
 import { chooseStart, replacedStart, type Start } from './kafka-start.ts';
 
 /** A batch as kafkajs fetched it. */

@@ -1,9 +1,9 @@
-import { abortableDelay, untilAborted, withDeadline } from '@rms/async';
-import type { Producer } from 'kafkajs';
+import { abortableDelay, coalesce, untilAborted, withDeadline } from '@rms/async';
+import type { Logger } from '@rms/runtime/logging';
+import type { Message, Producer, RecordMetadata } from 'kafkajs';
 import { type PublishBatch, publishTimeoutMs } from './event-bus.ts';
-import { isMissing, isRetryable, isTooLarge } from './kafka-errors.ts';
-import { ackAll, checkAcknowledged, toMessages } from './kafka-messages.ts';
-import { createSharedRequests, SharedRequestError, type SharedRequestParts } from './kafka-shared-requests.ts';
+import { isMissing, isRetryable, isTooLarge, MissingPartitionError } from './kafka-errors.ts';
+import type { Leaders } from './kafka-leaders.ts';
 
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
@@ -96,4 +96,83 @@ function halvesOf(batch: PublishBatch, cause: unknown): PublishBatch[] {
     );
   const middle = Math.ceil(records.length / 2);
   return [records.slice(0, middle), records.slice(middle)].map((half) => ({ topic, partition, records: half }));
+}
+
+/** Maximum time for the brokers to replicate a batch; shorter than the request timeout. */
+const copyTimeoutMs = 8_000;
+
+/** Acknowledges a batch after all in-sync replicas have it. */
+const ackAll = { acks: -1, timeout: copyTimeoutMs } as const;
+
+/**
+ * Throws unless the partition of each batch was acknowledged. kafkajs ignores messages for a partition that the topic
+ * does not have, and reports success.
+ */
+function checkAcknowledged(batches: readonly PublishBatch[], acknowledged: readonly RecordMetadata[]): void {
+  for (const batch of batches) {
+    const isAcknowledged = acknowledged.some(
+      ({ topicName, partition }) => topicName === batch.topic && partition === batch.partition,
+    );
+    if (!isAcknowledged) throw new MissingPartitionError(batch);
+  }
+}
+
+/** Converts a batch's records. The values share the records' memory. */
+function toMessages({ partition, records }: PublishBatch): Message[] {
+  return records.map(({ key, value, headers }) => ({
+    key,
+    value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+    headers: { ...headers },
+    partition,
+  }));
+}
+
+interface SharedRequestParts {
+  /** Producer that attempts each send once: see docs/adr/0020. */
+  readonly once: Pick<Producer, 'sendBatch'>;
+  readonly leaders: Leaders;
+  readonly log: Logger;
+}
+
+/** Reports that a request shared by several batches failed. The batch may not be durable: send it alone. */
+class SharedRequestError extends Error {}
+
+/**
+ * Combines batches that are sent in one turn of the event loop and have the same leader into one request. `alone` sends
+ * the only batch of a leader.
+ *
+ * @throws SharedRequestError
+ */
+function createSharedRequests(
+  { once, leaders, log }: SharedRequestParts,
+  alone: (batch: PublishBatch) => Promise<void>,
+): (batch: PublishBatch) => Promise<void> {
+  const sendGroup = async (group: readonly PublishBatch[]) => {
+    const [first] = group;
+    if (first && group.length === 1) return alone(first);
+    try {
+      const acknowledged = await once.sendBatch({
+        ...ackAll,
+        topicMessages: group.map((batch) => ({ topic: batch.topic, messages: toMessages(batch) })),
+      });
+      checkAcknowledged(group, acknowledged);
+    } catch (err) {
+      const partitions = group.map(({ partition }) => partition);
+      log.warn({ err, topic: first?.topic, partitions }, 'Kafka rejected a combined request; sending each batch alone');
+      for (const topic of new Set(group.map((batch) => batch.topic))) leaders.refresh(topic);
+      throw new SharedRequestError('the combined request failed', { cause: err });
+    }
+  };
+
+  const gather = coalesce(
+    async (batches: PublishBatch[]) => {
+      // A batch with an unknown leader is sent alone.
+      const led = batches.map((batch) => leaders.of(batch) ?? batch);
+      const leading = [...new Set(led)];
+      const sent = new Map(leading.map((one) => [one, sendGroup(batches.filter((_, i) => led[i] === one))]));
+      return led.map((one) => ({ done: sent.get(one) }));
+    },
+    { maxInFlight: Number.POSITIVE_INFINITY, maxBatch: Number.POSITIVE_INFINITY },
+  );
+  return async (batch) => (await gather(batch)).done;
 }

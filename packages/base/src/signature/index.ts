@@ -1,10 +1,12 @@
-export { type DeliveryContent, deliveryHeaderNames, deliveryHeaders } from './delivery-headers.ts';
 export {
+  type DeliveryContent,
+  deliveryHeaderNames,
+  deliveryHeaders,
   isWellFormedSecret,
   makeSecret,
   type SigningSecret,
   type SigningSecrets,
   signatureHeaders,
+  statusError,
   toSigningSecret,
 } from './signature.ts';
-export { statusError } from './status-error.ts';

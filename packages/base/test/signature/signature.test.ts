@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { deliveryHeaders } from '../../src/signature/delivery-headers.ts';
-import { isWellFormedSecret, makeSecret, signatureHeaders, toSigningSecret } from '../../src/signature/signature.ts';
+import {
+  deliveryHeaders,
+  isWellFormedSecret,
+  makeSecret,
+  signatureHeaders,
+  toSigningSecret,
+} from '../../src/signature/signature.ts';
 
 const text = makeSecret();
 const secrets = { current: toSigningSecret(text), previous: undefined };

@@ -1,7 +1,9 @@
-import { isIP } from 'node:net';
-import { hostOf, type Target } from '../dial/index.ts';
+import { isIP, type Socket } from 'node:net';
+import { parseCidrs } from '@rms/base/cidr';
+import { orSettingsError, type Settings } from '@rms/runtime/settings';
+import { dial, hostOf, portOf, type Resolve, type SelectAddresses, type Target } from '../dial/index.ts';
 import { createAddressGuard } from './addresses.ts';
-import { createPortGuard } from './ports.ts';
+import { createResolve } from './resolve.ts';
 
 /** Thrown if a call is rejected because of its destination. */
 export class BlockedAddressError extends Error {
@@ -80,4 +82,98 @@ export function blockedBy(refusal: Refusal, { protocol = '', hostname, port }: T
     address: `${hostname} is not a public address`,
   };
   return new BlockedAddressError(reasons[refusal]);
+}
+
+/**
+ * Reads the rules that webhooks and the egress proxy apply. Throws {@link SettingsError} with the name of the invalid
+ * setting.
+ */
+export function readGuardConfig(settings: Settings): GuardConfig & { readonly dnsServers: readonly string[] } {
+  const { WEBHOOK_ALLOW_CIDRS: allowCidrs, WEBHOOK_DENY_CIDRS: denyCidrs, WEBHOOK_DNS_SERVERS: dnsServers } = settings;
+  orSettingsError(() => parseCidrs(allowCidrs), 'WEBHOOK_ALLOW_CIDRS: ');
+  orSettingsError(() => parseCidrs(denyCidrs), 'WEBHOOK_DENY_CIDRS: ');
+  orSettingsError(() => createResolve(dnsServers), 'WEBHOOK_DNS_SERVERS: ');
+  const allowPorts = orSettingsError(() => settings.WEBHOOK_ALLOW_PORTS.map(parsePort), 'WEBHOOK_ALLOW_PORTS: ');
+  return { allowHttp: settings.WEBHOOK_ALLOW_HTTP, allowCidrs, denyCidrs, allowPorts, dnsServers };
+}
+
+/** The HTTP ports below 1024. All other ports below 1024 belong to other protocols. */
+const webPorts = [80, 443];
+const lowestFreePort = 1_024;
+
+/**
+ * Blocked ports from 1024 upwards: the "bad ports" of the Fetch standard, then ports of data stores and of machine
+ * administration.
+ */
+const takenPorts = new Set([
+  ...[
+    1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  ],
+  // SQL Server, Oracle, MySQL, PostgreSQL, Redis, CouchDB, Cassandra, Elasticsearch, Memcached, MongoDB.
+  ...[1433, 1521, 3306, 5432, 6379, 5984, 9042, 9200, 9300, 11211, 27017, 27018, 27019],
+  // ZooKeeper, etcd, AMQP, Kafka.
+  ...[2181, 2379, 2380, 5671, 5672, 9092],
+  // Docker, Kubernetes, remote desktops, WinRM.
+  ...[2375, 2376, 6443, 10250, 10255, 3389, 5900, 5985, 5986],
+]);
+
+/**
+ * Creates a check for the ports that webhooks may call: the web ports, ports without a well-known service, and the
+ * ports the operator allows.
+ */
+function createPortGuard(allowPorts: readonly number[]): (port: number) => boolean {
+  const allowed = new Set([...webPorts, ...allowPorts]);
+  return (port) => allowed.has(port) || (port >= lowestFreePort && port <= 65_535 && !takenPorts.has(port));
+}
+
+/** Parses a port number. Throws an error with a message for the operator. */
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) throw new Error(`"${text}" is not a port`);
+  return port;
+}
+
+export interface DialTargetOptions {
+  readonly guard: EgressGuard;
+  readonly resolve: Resolve;
+  /** For resolving and connecting together. */
+  readonly timeoutMs: number;
+  /** Whether the socket stays open for writing after the other side ends. Defaults to false. */
+  readonly allowHalfOpen?: boolean;
+  /** Called when the first address is dialed. */
+  readonly onResolved?: () => void;
+}
+
+/**
+ * Opens a TCP connection if the guard permits the target. Dials exactly the addresses that the guard has checked, and
+ * rejects as `dial` does.
+ *
+ * IPv4 is dialed first, unlike in RFC 8305: receivers permit the IPv4 addresses of senders in their firewalls.
+ */
+export async function dialTarget(target: Target, { guard, ...options }: DialTargetOptions): Promise<Socket> {
+  const refusal = guard.refusal(target);
+  if (refusal) throw blockedBy(refusal, target);
+  return dial({
+    ...options,
+    host: hostOf(target.hostname),
+    port: Number(portOf(target)),
+    firstFamily: 4,
+    select: selectPermitted(guard),
+    refuse: (address) =>
+      address !== undefined && guard.permitted(address)
+        ? undefined
+        : new BlockedAddressError('connected to an address that is not public', address ? [address] : []),
+  });
+}
+
+/**
+ * Selects permitted addresses. A single forbidden address rejects the name: mixed responses are an attack or a
+ * misconfiguration. Of `localhost`, the permitted addresses are enough.
+ */
+export function selectPermitted(guard: EgressGuard): SelectAddresses {
+  return (host, found, earlier) => {
+    if (host === 'localhost') return found.filter(guard.permitted);
+    if (found.every(guard.permitted)) return found;
+    throw new BlockedAddressError(`${host} resolves to an address that is not public`, [...earlier, ...found]);
+  };
 }

@@ -1,12 +1,13 @@
-export { dialTarget, selectPermitted } from './dial.ts';
 export {
   BlockedAddressError,
   blockedBy,
   createEgressGuard,
+  dialTarget,
   type EgressGuard,
   type GuardConfig,
   isLocalName,
   type Refusal,
+  readGuardConfig,
+  selectPermitted,
 } from './guard.ts';
-export { readGuardConfig } from './guard-config.ts';
 export { createResolve } from './resolve.ts';

@@ -1,6 +1,12 @@
-import type { Followed, FollowLog } from '@rms/runtime/settings';
-import { createProxyChoice, type HttpProxy, type ProxyChoice, type Resolve } from '../dial/index.ts';
-import { createEgressGuard, createResolve, type EgressGuard, type GuardConfig } from '../egress/index.ts';
+import { type Followed, type FollowLog, followCaFile, orSettingsError, type Settings } from '@rms/runtime/settings';
+import { createProxyChoice, followProxy, type HttpProxy, type ProxyChoice, type Resolve } from '../dial/index.ts';
+import {
+  createEgressGuard,
+  createResolve,
+  type EgressGuard,
+  type GuardConfig,
+  readGuardConfig,
+} from '../egress/index.ts';
 
 /** The destinations that webhooks may call, and the route to them. */
 export interface EgressConfig extends GuardConfig {
@@ -37,4 +43,13 @@ export function createEgress(
     resolve: createResolve(dnsServers),
     proxyFor: createProxyChoice(proxy && (() => proxy(log)), noProxy),
   };
+}
+
+/** Throws {@link SettingsError} with the invalid setting's name. */
+export function readEgressConfig(settings: Settings): EgressConfig {
+  const { WEBHOOK_NO_PROXY: noProxy } = settings;
+  const proxy = followProxy(settings, 'WEBHOOK_PROXY_URL');
+  orSettingsError(() => createProxyChoice(undefined, noProxy), 'WEBHOOK_NO_PROXY: ');
+  const ca = followCaFile(settings, 'WEBHOOK_CA_FILE');
+  return { ...readGuardConfig(settings), noProxy, ...(proxy ? { proxy } : {}), ...(ca ? { ca } : {}) };
 }

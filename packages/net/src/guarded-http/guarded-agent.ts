@@ -1,14 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, type Pool } from 'undici';
-import { type HttpProxy, hostOf, openTunnel } from '../dial/index.ts';
-import { blockedBy, dialTarget } from '../egress/index.ts';
-import type { Authorities } from './authorities.ts';
+import { errorOfStatus, type HttpProxy, hostOf, openTunnel } from '../dial/index.ts';
+import { BlockedAddressError, blockedBy, dialTarget } from '../egress/index.ts';
 import { ConnectClock, ConnectError, noteConnected } from './connection-times.ts';
 import type { Egress } from './egress.ts';
-import { OpenConnections } from './open-connections.ts';
-import { OriginPools } from './origin-pools.ts';
-import { dialedByProxy, errorOfResponse } from './proxy-response.ts';
+import { OpenConnections, OriginPools } from './origin-pools.ts';
 
 export interface GuardedAgentOptions {
   readonly egress: Egress;
@@ -135,4 +133,51 @@ function createConnector(client: GuardedAgentOptions['client']) {
     latest = { ca, connector };
     return connector;
   };
+}
+
+/** Certificate authorities in PEM format. */
+export type Authorities = string | readonly string[];
+
+/** Adds the public authorities to those that `additional` returns. The result is the same array until they change. */
+export function withPublic(additional: () => string): () => Authorities {
+  let known = '';
+  let all: Authorities = rootCertificates;
+  return () => {
+    const now = additional();
+    if (now !== known) all = [...rootCertificates, now];
+    known = now;
+    return all;
+  };
+}
+
+/** Error types of Proxy-Status (RFC 9209), mapped to the same errors' codes without a proxy. */
+const sameErrors: Readonly<Record<string, string>> = {
+  dns_error: 'ENOTFOUND',
+  dns_timeout: 'DNS_FAILED',
+  connection_refused: 'ECONNREFUSED',
+  connection_timeout: 'UND_ERR_CONNECT_TIMEOUT',
+  destination_ip_unroutable: 'EHOSTUNREACH',
+};
+
+/**
+ * Returns the reason why a proxy did not connect. The proxy's own text is omitted, because it may contain addresses of
+ * the operator's network, and customers read the delivery log.
+ * @param authority the requested host:port
+ */
+function errorOfResponse(status: number, headers: IncomingHttpHeaders, authority: string): Error {
+  const error = /;\s*error="?([a-z_]+)/.exec(String(headers['proxy-status'] ?? ''))?.[1] ?? '';
+  // Smokescreen responds with 407 to destinations that it rejects.
+  const refused = status === 403 || (status === 407 && headers['x-smokescreen-error'] !== undefined);
+  if (refused || error === 'destination_ip_prohibited' || error === 'http_request_denied') {
+    return new BlockedAddressError(`the egress proxy rejected ${authority}`);
+  }
+  const code = sameErrors[error];
+  if (code) return Object.assign(new Error('the egress proxy got no response'), { code });
+  return errorOfStatus(status);
+}
+
+/** Returns the address that the proxy reports to have dialed; undefined if it does not report one. */
+function dialedByProxy(headers: IncomingHttpHeaders): string | undefined {
+  const nextHop = /;\s*next-hop="?([0-9a-fA-F:.]+)/.exec(String(headers['proxy-status'] ?? ''))?.[1] ?? '';
+  return isIP(nextHop) === 0 ? undefined : nextHop;
 }

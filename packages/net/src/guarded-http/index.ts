@@ -1,11 +1,7 @@
-export { type Authorities, withPublic } from './authorities.ts';
 export { checkUrl } from './check-url.ts';
 export { ConnectClock } from './connection-times.ts';
-export { createEgress, type Egress, type EgressConfig } from './egress.ts';
-export { readEgressConfig } from './egress-config.ts';
-export { Exchange } from './exchange.ts';
-export { createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
-export { OpenConnections } from './open-connections.ts';
-export { OriginPools } from './origin-pools.ts';
-export { type ExchangeTimes, NoConnectionError, post } from './post.ts';
+export { createEgress, type Egress, type EgressConfig, readEgressConfig } from './egress.ts';
+export { type Authorities, createGuardedAgent, type GuardedAgentOptions, withPublic } from './guarded-agent.ts';
+export { OpenConnections, OriginPools } from './origin-pools.ts';
+export { Exchange, type ExchangeTimes, NoConnectionError, post } from './post.ts';
 export { type HeaderPair, singleValue } from './response-head.ts';

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, programEnv, startProgram, suiteFolder } from '@rms/testkit';
-import { deliveryHeaders } from '../../../src/signature/delivery-headers.ts';
-import { makeSecret, toSigningSecret } from '../../../src/signature/signature.ts';
+import { deliveryHeaders, makeSecret, toSigningSecret } from '../../../src/signature/signature.ts';
 
 /** Installing and building the frameworks takes minutes on a busy machine. */
 const maxBuildMs = 900_000;

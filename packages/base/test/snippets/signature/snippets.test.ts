@@ -3,8 +3,7 @@ import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { startReceiver, suiteFolder } from '@rms/testkit';
-import { deliveryHeaders } from '../../../src/signature/delivery-headers.ts';
-import { makeSecret, toSigningSecret } from '../../../src/signature/signature.ts';
+import { deliveryHeaders, makeSecret, toSigningSecret } from '../../../src/signature/signature.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..', '..');
 const snippets = join(import.meta.dirname, '..', '..', '..', 'snippets');
