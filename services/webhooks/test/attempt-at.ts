@@ -1,6 +1,6 @@
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
 import type { OriginPools } from '@rms/net/guarded-http';
-import { send } from '../src/engine/attempt/send.ts';
+import { send } from '../src/engine/attempt.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined, headers: {} };
 

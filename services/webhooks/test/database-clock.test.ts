@@ -1,11 +1,11 @@
 import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { movableClock, perTest } from '@rms/testkit';
-import { takeReplay } from '../src/delivery/step-queries.ts';
+import { takeReplay } from '../src/delivery/replayer.ts';
 import { createInstances } from '../src/engine/lease/instances.ts';
 import { repairSchedule, saveEndpoints } from '../src/engine/lease/schedule-queries.ts';
-import { disableWebhook } from '../src/engine/record/endpoint-health-queries.ts';
-import { recordAttempts } from '../src/engine/record/record-queries.ts';
+import { disableWebhook } from '../src/engine/record/endpoint-health.ts';
+import { recordAttempts } from '../src/engine/record/recorder.ts';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { responded, type Steps, stepsOn } from './leases.ts';
 import { newEvent, newEvents, newTenant, type Tenant, webhooksDatabase } from './support.ts';

@@ -1,6 +1,6 @@
 import { newId } from '@rms/base/ids';
 import { checkDeliveryTables, type Finding, type TestDatabase } from '@rms/testkit';
-import { recordAttempts } from '../src/engine/record/record-queries.ts';
+import { recordAttempts } from '../src/engine/record/recorder.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
 import { arrivalOf, responded, stepsOn, unknown } from './leases.ts';
 import { newEvent, newTenant, webhooksDatabase } from './support.ts';

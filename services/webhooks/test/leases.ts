@@ -2,21 +2,20 @@ import { newId } from '@rms/base/ids';
 import type { Pool } from '@rms/postgres/db';
 import type { LogFilter } from '../src/delivery/log-filter.ts';
 import { readDeliveries } from '../src/delivery/log-queries.ts';
-import type { AttemptResult } from '../src/engine/attempt/attempt.ts';
-import type { DeliveryJob } from '../src/engine/attempt/job.ts';
-import { settle } from '../src/engine/attempt/settle.ts';
+import type { AttemptResult, DeliveryJob } from '../src/engine/attempt/job.ts';
+import { settle } from '../src/engine/attempt.ts';
 import { leaseFor } from '../src/engine/lease/lease-queries.ts';
 import { readDue } from '../src/engine/lease/schedule-queries.ts';
-import { failAbandoned } from '../src/engine/record/abandoned-queries.ts';
 import { failDeliveries } from '../src/engine/record/end-queries.ts';
-import type { Recording } from '../src/engine/record/record-queries.ts';
+import { failAbandoned } from '../src/engine/record/endings.ts';
+import type { Recording } from '../src/engine/record/recorder.ts';
 import type { Capacity } from '../src/engine/schedule/scheduler.ts';
-import type { Arrival } from '../src/event/arrival.ts';
+import type { Arrival } from '../src/event/decode.ts';
 import { fanOut } from '../src/event/fan-out-queries.ts';
 import { insertWebhook } from '../src/rpc/create-webhook.ts';
 import { noHeaders } from '../src/webhook/custom-headers.ts';
-import { defaultRateLimit } from '../src/webhook/rate-limit.ts';
 import { defaultRetryPolicy } from '../src/webhook/retry-policy.ts';
+import { defaultRateLimit } from '../src/webhook/webhook.ts';
 import { type newEvent, type Tenant, toRecord } from './support.ts';
 
 /** The only running instance's part. */

@@ -1,11 +1,17 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { toEnvironmentMessage } from '@rms/base/tenant';
 import type { HeaderPair } from '@rms/net/guarded-http';
+import {
+  type AuditedAction,
+  type AuditedFields,
+  changesBetween,
+  type FieldChanges,
+  type NewAuditEntry,
+} from '@rms/postgres/audit';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
-import type { LoggedAttempt } from '../engine/attempt/attempt.ts';
-import type { DelayReason as DelayReasonName } from './delay-columns.ts';
-import type { LoggedStatus } from './log-filter.ts';
+import type { LoggedAttempt } from '../engine/record/logged-attempt.ts';
+import type { DelayReason as DelayReasonName, LoggedStatus } from './log-filter.ts';
 import type { LoggedDelivery } from './log-queries.ts';
 
 export const deliveryStatuses: EnumNames<LoggedStatus, DeliveryStatus> = enumNames(DeliveryStatus);
@@ -71,4 +77,20 @@ export function toAttemptMessage(attempt: LoggedAttempt) {
 
 function toHeader([name, value]: HeaderPair) {
   return { name, value };
+}
+
+type Status = Pick<LoggedDelivery, 'status'>;
+
+const fields: AuditedFields<Status> = { status: 'shown' };
+
+/** Returns the changes between two states of a delivery. */
+export function deliveryChanges(before: Status, after: Status): FieldChanges {
+  return changesBetween(fields, before, after);
+}
+
+/** Returns the audit entry of an action on a delivery. Its name is the event type. */
+export function deliveryEntry(delivery: LoggedDelivery, action: AuditedAction): NewAuditEntry {
+  const { workspaceId, environment, id, eventType, webhookId } = delivery;
+  const target = { id, name: eventType };
+  return { workspaceId, environment, target, details: { webhook_id: webhookId }, ...action };
 }

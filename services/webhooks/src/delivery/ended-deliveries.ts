@@ -1,7 +1,8 @@
-import type { Pool, Queue } from '@rms/postgres/db';
+import type { Tenant } from '@rms/base/tenant';
+import type { EndReason } from '@rms/base/webhook-events';
+import type { Pool, Queryable, Queue } from '@rms/postgres/db';
 import { Counter, type Metrics } from '@rms/runtime/metrics';
 import type { AttemptCounter } from '../engine/record/recorder.ts';
-import { type EndCount, takeEndCounts } from './end-count-queries.ts';
 
 /** Counts attempts, and deliveries that ended without one. */
 export interface DeliveryCounter extends AttemptCounter {
@@ -49,4 +50,28 @@ export function createEndCountTask(
       for (const counter of counters) counter.countEnds(taken);
     } while (taken.length === countsPerStatement && !signal.aborted);
   };
+}
+
+/** A number of deliveries of a webhook that ended without an attempt. */
+export interface EndCount extends Tenant {
+  readonly webhookId: string;
+  /** Empty: stored by the previous release. */
+  readonly eventType: string;
+  readonly reason: EndReason;
+  readonly deliveries: number;
+}
+
+/** Takes up to `limit` counts that an `endStatement` has stored. Each count is returned to one instance. */
+async function takeEndCounts(db: Queryable, limit: number): Promise<EndCount[]> {
+  const { rows } = await db.query<EndCount>({
+    name: 'take-end-counts',
+    text: `
+      delete from webhooks.end_counts as c
+       where c.ctid = any(array(select ctid from webhooks.end_counts
+                                 order by workspace_id, environment, id limit $1 for update skip locked))
+      returning c.workspace_id as "workspaceId", c.environment, c.webhook_id as "webhookId", c.event_type as "eventType", c.reason,
+                c.deliveries::float8 as deliveries`,
+    values: [limit],
+  });
+  return rows;
 }

@@ -1,17 +1,26 @@
 import type { Tenant, TenantScope } from '@rms/base/tenant';
 import type { EndReason } from '@rms/base/webhook-events';
 import { inTransaction, type Pool, type Queryable, readsPerPage } from '@rms/postgres/db';
-import type { LoggedAttempt } from '../engine/attempt/attempt.ts';
 import {
   type AttemptSummary,
   type AttemptsRead,
   attemptCount,
   attemptsRead,
   deliveryBytes,
+  type LoggedAttempt,
   lastAttempt,
-} from '../engine/record/attempt-columns.ts';
-import { type DelayReason, delayColumns, endpointIfDue } from './delay-columns.ts';
-import { Conditions, type LogFilter, type LoggedStatus, type LogSource, sourcesOf, statusOf } from './log-filter.ts';
+} from '../engine/record/logged-attempt.ts';
+import {
+  Conditions,
+  type DelayReason,
+  delayColumns,
+  endpointIfDue,
+  type LogFilter,
+  type LoggedStatus,
+  type LogSource,
+  sourcesOf,
+  statusOf,
+} from './log-filter.ts';
 
 export interface LoggedDelivery extends Tenant {
   readonly id: string;

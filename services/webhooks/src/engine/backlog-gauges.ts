@@ -27,18 +27,11 @@ export interface StateOfBacklog {
   readonly overdueSeconds: number;
 }
 
-const defaultFreshMs = 10_000;
-
 /**
  * Registers gauges of the unfinished deliveries by state, and of the held webhooks. They cover the whole database. The
  * states `throttled` and `paused` also depend on the limits and the keys of this instance.
  */
-export function showBacklog(
-  metrics: Metrics,
-  pool: Pool,
-  webhookStates: () => WebhookStates,
-  freshMs = defaultFreshMs,
-): void {
+export function showBacklog(metrics: Metrics, pool: Pool, webhookStates: () => WebhookStates, freshMs = 10_000): void {
   const gauge = gatherGauges({
     metrics,
     source: 'deliveries',

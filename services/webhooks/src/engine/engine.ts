@@ -23,32 +23,36 @@
  *
  *   poll      reads the due webhooks (schedule-queries.ts)
  *   refill    leases deliveries that can start now (scheduler.ts decides, lease-queries.ts leases)
- *   attempt   signs, sends and records (attempt-delivery.ts; recorder.ts writes results in batches)
+ *   attempt   signs, sends and records (attempt.ts; recorder.ts writes results in batches)
  *   finish    notes the outcome, and starts or leases the next deliveries
  *
  * An attempt keeps its slot until its result is recorded, so a crash repeats at most the attempts in flight.
  *
  * docs/adr/0025 describes the tables and the scheduler, schedule/limits.ts the limits with their reasons.
  */
+
 import { abortableDelay, coalesce, createTurns, waitAtMost } from '@rms/async';
 import type { Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
 import type { AttemptReporter } from './attempt/attempt-reporter.ts';
 import type { EndpointAgents } from './attempt/endpoint-agents.ts';
-import { type DeliveryJob, stopWithinMs } from './attempt/job.ts';
-import type { SecretCache } from './attempt/secret-cache.ts';
-import { createSigners, type Signers } from './attempt/signers.ts';
-import { createAttempt } from './attempt-delivery.ts';
-import type { EndpointHealth } from './endpoint-health.ts';
+import type { DeliveryJob } from './attempt/job.ts';
+import { type SecretCache, Signers } from './attempt/signers.ts';
+import { type AttemptParts, attemptDelivery } from './attempt.ts';
 import type { EngineState } from './engine-gauges.ts';
 import { beatMs, createInstances, type Instances } from './lease/instances.ts';
-import { type AbandonedWebhook, type Leased, leaseFor } from './lease/lease-queries.ts';
-import { releaseLeases, releaseUnattempted } from './lease/release-queries.ts';
+import {
+  type AbandonedWebhook,
+  type Leased,
+  leaseFor,
+  releaseLeases,
+  releaseUnattempted,
+} from './lease/lease-queries.ts';
 import { type EndpointChange, readDue, saveEndpoints } from './lease/schedule-queries.ts';
-import { failAbandoned } from './record/abandoned-queries.ts';
 import { failDeliveries } from './record/end-queries.ts';
 import type { Endings } from './record/endings.ts';
+import type { EndpointHealth } from './record/endpoint-health.ts';
 import { type AttemptCounter, createRecorder, type Recorder } from './record/recorder.ts';
 import type { RejectedReporter } from './rejected-reporter.ts';
 import type { Outcome } from './schedule/endpoint.ts';
@@ -92,16 +96,14 @@ export class DeliveryEngine implements Worker {
   readonly name = 'delivery';
   readonly #parts: EngineParts;
   readonly #scheduler = new Scheduler<Task>(limits);
-  readonly #signers: Signers;
   readonly #recorder: Recorder;
-  readonly #attempt: ReturnType<typeof createAttempt>;
+  readonly #signers: Signers;
+  readonly #attempts: AttemptParts;
   readonly #instances: Instances;
   readonly #inTurn = createTurns(limits.startsPerTurnMs);
   /** Work that a stopping engine waits for. */
   readonly #running = new Set<Promise<void>>();
-  /** IDs of the deleted and disabled webhooks with deliveries that this instance is ending. */
-  readonly #ending = new Set<string>();
-  #stopping = true;
+  /** Aborted while the engine does not run. */
   #stop = new AbortController();
   /** Whether an earlier run has failed. */
   #failed = false;
@@ -109,21 +111,19 @@ export class DeliveryEngine implements Worker {
   #beatAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: EngineParts) {
-    const { pool, keyedPool, agents, secrets, health, counters, report, log } = parts;
+    const { pool, keyedPool, secrets, counters, log } = parts;
     this.#parts = parts;
-    this.#signers = createSigners(secrets, log);
+    this.#stop.abort();
+    this.#signers = new Signers(secrets, log);
     this.#instances = createInstances(pool);
     this.#recorder = createRecorder({ pool: keyedPool, log, counters, onFreed: (ids) => this.wakeFor(ids) });
-    this.#attempt = createAttempt({
-      agents,
+    const own = {
       signers: this.#signers,
       recorder: this.#recorder,
-      health,
-      report,
+      endpoints: this.#scheduler,
       release: this.#release,
-      isFailing: (id) => this.#scheduler.isFailing(id),
-      isOpen: (id) => this.#scheduler.isOpen(id),
-    });
+    };
+    this.#attempts = { ...parts, ...own };
   }
 
   /** Returns how many fresh deliveries fan-out may lease. */
@@ -135,7 +135,7 @@ export class DeliveryEngine implements Worker {
   deliver(jobs: readonly DeliveryJob[]): void {
     for (const job of jobs) {
       const task = taskOf(job);
-      const taken = this.#stopping ? 'full' : this.#scheduler.offer(task);
+      const taken = this.#stop.signal.aborted ? 'full' : this.#scheduler.offer(task);
       if (taken === 'start') this.#start(task);
       else if (taken === 'full') this.#track(this.#release(job).then(() => this.wakeFor([job.webhookId])));
     }
@@ -160,7 +160,6 @@ export class DeliveryEngine implements Worker {
 
   async run(signal: AbortSignal, health?: WorkerHealth): Promise<void> {
     const { pool, scheduled, log } = this.#parts;
-    this.#stopping = false;
     this.#stop = new AbortController();
     if (this.#parts.releaseLeases) await releaseLeases(pool);
     if (this.#failed) await abortableDelay(limits.afterOutageMs, signal);
@@ -177,18 +176,17 @@ export class DeliveryEngine implements Worker {
       await abortableDelay(pauseMs, signal);
       await scheduled.sleep(Math.max(0, waitMs - pauseMs), signal, this.#beatAtMs - performance.now());
     }
-    this.#stopping = true;
     this.#stop.abort();
     for (const { job } of this.#scheduler.drain()) this.#track(this.#release(job));
     // An attempt that is cut off is repeated when its lease expires.
-    await waitAtMost(Promise.all(this.#running), stopWithinMs);
+    await waitAtMost(Promise.all(this.#running), limits.stopWithinMs);
     this.#recorder.stop();
     await this.#instances.leave().catch((err: unknown) => log.warn({ err }, 'could not sign off; expires by itself'));
   }
 
   /** Whether deliveries may be leased. Attempts whose results cannot be recorded would be repeated. */
   get #mayLease(): boolean {
-    return !this.#stopping && !this.#recorder.behind();
+    return !this.#stop.signal.aborted && !this.#recorder.behind();
   }
 
   async #beat(): Promise<void> {
@@ -254,7 +252,7 @@ export class DeliveryEngine implements Worker {
   async #attemptAndFinish(task: Task): Promise<void> {
     let outcome: Outcome = { durationMs: 0, health: 'not attempted' };
     try {
-      const attempted = await this.#attempt(task.job, this.#stop.signal);
+      const attempted = await attemptDelivery(task.job, this.#attempts, this.#stop.signal);
       outcome = attempted;
       if (attempted.dueInMs !== undefined) this.#parts.scheduled.wake(attempted.dueInMs);
     } catch (err) {
@@ -314,14 +312,14 @@ export class DeliveryEngine implements Worker {
 
   /** Ends the queued deliveries of a deleted or disabled webhook. */
   #endAbandoned(webhook: AbandonedWebhook): void {
-    if (this.#ending.has(webhook.id)) return;
-    this.#ending.add(webhook.id);
     const { endings, reportRejected, log } = this.#parts;
     this.#track(
-      failAbandoned(endings.statementsOf(webhook.workspaceId), webhook, this.#stop.signal)
+      endings
+        .fail(webhook, this.#stop.signal)
         .then(reportRejected)
-        .catch((err: unknown) => log.warn({ err, webhook_id: webhook.id }, 'could not end the deliveries of a webhook'))
-        .finally(() => this.#ending.delete(webhook.id)),
+        .catch((err: unknown) =>
+          log.warn({ err, webhook_id: webhook.id }, 'could not end the deliveries of a webhook'),
+        ),
     );
   }
 

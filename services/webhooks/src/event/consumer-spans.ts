@@ -8,7 +8,7 @@ import {
   traceContextOf,
 } from '@rms/async/tracing';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
-import type { Arrival } from './arrival.ts';
+import type { Arrival } from './decode.ts';
 
 /**
  * Starts a span per traced record, in the trace of its event's request, with a link to the span that

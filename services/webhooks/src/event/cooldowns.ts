@@ -23,11 +23,10 @@ interface Cooldown {
 
 const firstPauseMs = 500;
 const maxPauseMs = 30_000;
-const tenantsKept = 10_000;
 
 /** @param now clock in milliseconds */
 export function createCooldowns(now: () => number = () => performance.now()): Cooldowns {
-  const cooldowns = new LRUCache<string, Cooldown>({ max: tenantsKept });
+  const cooldowns = new LRUCache<string, Cooldown>({ max: 10_000 });
   const failuresOf = (tenant: string) => cooldowns.get(tenant)?.failures ?? 0;
   return {
     begin(tenant, cause) {

@@ -5,6 +5,18 @@ import type { ConsumedRecord } from '@rms/bus';
 import { type ResourceEvent, ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb';
 import { logPartitions } from './partitions.ts';
 
+/** An event to store. */
+export interface Incoming {
+  readonly event: ResourceEvent;
+  /** The bus record that contained it; undefined for an operational event. */
+  readonly record: ConsumedRecord | undefined;
+}
+
+/** An event from the bus. */
+export interface Arrival extends Incoming {
+  readonly record: ConsumedRecord;
+}
+
 /**
  * The reason why a record is not stored as an event: its bytes cannot be decoded, required fields are missing, it is older
  * than the retention or in the future, PostgreSQL rejects its content, or the events of its tenant cannot be stored. A

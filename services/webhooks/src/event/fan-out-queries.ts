@@ -2,11 +2,11 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { fromEnvironmentMessage, type Tenant } from '@rms/base/tenant';
 import { inOneRoundTrip, type Pool, type Statement, statementWith } from '@rms/postgres/db';
 import type { ResourceEvent } from '@rms/proto/rms/events/v1/resource_event_pb';
-import { firstEventFrom } from '../engine/lease/event-by-id.ts';
-import type { JobEvent } from '../engine/lease/lease-queries.ts';
+import type { JobEvent } from '../engine/attempt/job.ts';
+import { firstEventFrom } from '../engine/lease/lookups.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
-import type { Incoming } from './arrival.ts';
-import { feedEnd, newFeedEnd } from './feed-end.ts';
+import type { Incoming } from './decode.ts';
+import { feedEnd, newFeedEnd } from './feed-queries.ts';
 import {
   type CreatedRow,
   creatingDeliveries,

@@ -1,22 +1,27 @@
 import { coalesce } from '@rms/async';
 import { endSpans, inSpans } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
-import { type BatchRange, type ConsumedRecord, type EventBus, RewoundError, type Subscription } from '@rms/bus';
+import {
+  type BatchRange,
+  type ConsumedRecord,
+  type EventBus,
+  type PositionStore,
+  RewoundError,
+  type Subscription,
+} from '@rms/bus';
 import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { WebhooksMetrics } from '../metrics.ts';
-import type { Arrival } from './arrival.ts';
 import { startConsumerSpans } from './consumer-spans.ts';
 import { createDeadLetters } from './dead-letters.ts';
-import { type DeadLetter, decode, isDead } from './decode.ts';
+import { type Arrival, type DeadLetter, decode, isDead } from './decode.ts';
 import { createEventStore, type Stored } from './event-store.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
 import type { MadeCounter } from './new-deliveries.ts';
 import { logPartitions } from './partitions.ts';
-import type { HandledRange } from './position-queries.ts';
-import { createPositionStore } from './position-store.ts';
+import { type HandledRange, movePosition, readPositions } from './position-queries.ts';
 
 export interface FanOutParts {
   readonly pool: Pool;
@@ -25,11 +30,11 @@ export interface FanOutParts {
   readonly group: string;
   /** Retention of events: older ones cannot be stored. */
   readonly retentionDays: number;
-  readonly engine: Pick<DeliveryEngine, 'freeCapacity' | 'deliver' | 'wakeFor'>;
-  readonly watchers: Pick<FeedWatchers, 'wake'>;
+  readonly engine: DeliveryEngine;
+  readonly watchers: FeedWatchers;
   /** The queues of deferred events and of parked records. */
-  readonly deferred: Pick<Queue, 'wake'>;
-  readonly parked: Pick<Queue, 'wake'>;
+  readonly deferred: Queue;
+  readonly parked: Queue;
   readonly time: DatabaseTime;
   readonly metrics: WebhooksMetrics;
   readonly usage: MadeCounter;
@@ -157,6 +162,24 @@ export function createFanOut(parts: FanOutParts): Worker {
         if (stuck.size === 0) health?.working();
       };
       return bus.consume({ topic, group, onBatch, onJoined, positions }, signal);
+    },
+  };
+}
+
+interface PositionStoreParts {
+  readonly pool: Pool;
+  readonly topic: string;
+  readonly metrics: WebhooksMetrics;
+}
+
+/** Creates the store for the fan-out's positions in a topic. Its epoch is the feeds' epoch. */
+export function createPositionStore({ pool, topic, metrics }: PositionStoreParts): PositionStore {
+  return {
+    read: (partitions) => readPositions(pool, topic, partitions),
+    async move(move) {
+      const epoch = await movePosition(pool, topic, move);
+      if (epoch !== undefined && move.loss) metrics.losses.inc();
+      return epoch;
     },
   };
 }

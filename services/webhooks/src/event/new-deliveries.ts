@@ -1,11 +1,10 @@
 import type { Tenant } from '@rms/base/tenant';
 import { type Statement, statementWith } from '@rms/postgres/db';
-import { type DeliveryJob, leaseMarginMs } from '../engine/attempt/job.ts';
-import { firstEventFrom } from '../engine/lease/event-by-id.ts';
-import { type JobEvent, type JobRow, toJob } from '../engine/lease/lease-queries.ts';
-import { partOf } from '../engine/schedule/part.ts';
+import { type DeliveryJob, type JobEvent, type JobRow, toJob } from '../engine/attempt/job.ts';
+import { firstEventFrom } from '../engine/lease/lookups.ts';
+import { leaseMarginMs, partOf } from '../engine/schedule/limits.ts';
 import type { Capacity } from '../engine/schedule/scheduler.ts';
-import { endpointColumns, selectedEndpointColumns } from '../webhook/endpoint-queries.ts';
+import { endpointColumns, selectedEndpointColumns } from '../webhook/webhook-queries.ts';
 
 /**
  * Maximum number of deliveries that a statement creates. Bounds its duration, regardless of the number of webhooks of a

@@ -28,7 +28,7 @@ interface Source {
 export interface OperationalEventsParts {
   readonly pool: Pool;
   readonly store: ReturnType<typeof createEventStore>;
-  readonly time: Pick<DatabaseTime, 'fresh'>;
+  readonly time: DatabaseTime;
   readonly retentionDays: number;
   readonly log: Logger;
 }

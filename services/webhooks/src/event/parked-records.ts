@@ -3,7 +3,6 @@ import { type DatabaseTime, inTransaction, isRefusal, type Pool, type Queue } fr
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import type { DeliveryEngine } from '../engine/engine.ts';
-import type { Arrival } from './arrival.ts';
 import {
   deleteLetters,
   type LetterTenant,
@@ -14,22 +13,21 @@ import {
   refuseLetter,
   type StoredLetter,
 } from './dead-letter-queries.ts';
-import { decode, isDead } from './decode.ts';
+import { type Arrival, decode, isDead } from './decode.ts';
 import { eventsPerStatement } from './event-store.ts';
 import { fanOutStatements } from './fan-out-queries.ts';
 import type { FeedWatchers } from './feed-watchers.ts';
 import { logPartitions } from './partitions.ts';
-import { tryTenantLock } from './tenant-lock.ts';
-import { createTenantWorker } from './tenant-worker.ts';
+import { createTenantWorker, tryTenantLock } from './tenant-worker.ts';
 
 export interface ParkedRecordsParts {
   readonly pool: Pool;
   /** The queue of parked records. */
   readonly queue: Queue;
-  readonly engine: Pick<DeliveryEngine, 'freeCapacity'>;
-  readonly watchers: Pick<FeedWatchers, 'wake'>;
-  readonly deferred: Pick<Queue, 'wake'>;
-  readonly time: Pick<DatabaseTime, 'fresh'>;
+  readonly engine: DeliveryEngine;
+  readonly watchers: FeedWatchers;
+  readonly deferred: Queue;
+  readonly time: DatabaseTime;
   /** Retention of events: older ones cannot be stored. */
   readonly retentionDays: number;
   readonly log: Logger;

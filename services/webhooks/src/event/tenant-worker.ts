@@ -1,4 +1,5 @@
-import type { Queue } from '@rms/postgres/db';
+import type { Tenant } from '@rms/base/tenant';
+import type { Queryable, Queue } from '@rms/postgres/db';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import { createCooldowns } from './cooldowns.ts';
@@ -12,7 +13,7 @@ interface Served {
 export interface TenantWorkerParts<T extends Served> {
   readonly name: string;
   /** The work queue. */
-  readonly queue: Pick<Queue, 'sleep'>;
+  readonly queue: Queue;
   /** Reads the tenants with work. */
   readonly readTenants: () => Promise<readonly T[]>;
   /**
@@ -24,8 +25,6 @@ export interface TenantWorkerParts<T extends Served> {
   readonly failed: string;
   readonly log: Logger;
 }
-
-const pollMs = 1_000;
 
 /**
  * Creates a worker that serves tenants round-robin, one step each. A tenant with a failing step is retried after a
@@ -59,8 +58,26 @@ export function createTenantWorker<T extends Served>(parts: TenantWorkerParts<T>
           if (signal.aborted) return;
           if (await serve(tenant)) hasMore = true;
         }
-        if (!hasMore) await queue.sleep(pollMs, signal);
+        if (!hasMore) await queue.sleep(1_000, signal);
       }
     },
   };
+}
+
+/**
+ * Locks rows of a tenant until the transaction ends, so that one instance at a time handles them and they stay in
+ * order. Returns false if another instance has the lock.
+ * @param rows the locked rows; distinguishes a tenant's locks
+ */
+export async function tryTenantLock(
+  tx: Queryable,
+  rows: 'deferred events' | 'dead letters',
+  { workspaceId, environment }: { readonly workspaceId: string; readonly environment: Tenant['environment'] | '' },
+): Promise<boolean> {
+  const found = await tx.query<{ locked: boolean }>({
+    name: 'tenant-lock',
+    text: "select pg_try_advisory_xact_lock(hashtextextended($1 || ' ' || $2 || ' ' || $3, 0)) as locked",
+    values: [rows, workspaceId, environment],
+  });
+  return found.rows[0]?.locked === true;
 }

@@ -1,6 +1,6 @@
 import type { TenantScope } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
-import { type DelayReason, delayReasonOf } from '../delivery/delay-columns.ts';
+import { type DelayReason, delayReasonOf } from '../delivery/log-filter.ts';
 import { type CountName, countNames, eachError, eachLatency } from './count-queries.ts';
 import { type PeriodName, windowsAt } from './periods.ts';
 

@@ -3,10 +3,9 @@ import { type AuditedFields, appendAudit, changesBetween } from '@rms/postgres/a
 import type { Queryable } from '@rms/postgres/db';
 import { CancelReplayResponseSchema, type DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Replay } from '../delivery/replay.ts';
-import { toReplayMessage } from '../delivery/replay-message.ts';
+import { type Replay, toReplayMessage } from '../delivery/replay.ts';
 import { findReplay, type ReplayRow, toReplay } from '../delivery/replay-queries.ts';
-import { nameOf } from '../webhook/webhook-audit.ts';
+import { nameOf } from '../webhook/webhook-message.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts, idempotentRequest } from './parts.ts';
 

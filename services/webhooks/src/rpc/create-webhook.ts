@@ -16,21 +16,24 @@ import { actorOf, type Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
-import { checkRateLimit, defaultRateLimit, type RateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
 import {
   checkDescription,
   checkEvents,
+  checkRateLimit,
   checkTimeout,
+  defaultRateLimit,
+  type RateLimit,
   timeoutLimits,
   type Webhook,
   withStatus,
 } from '../webhook/webhook.ts';
-import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
 import {
   fromRateLimitMessage,
   fromRetryPolicyMessage,
   toWebhookMessage,
+  webhookChanges,
+  webhookEntry,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
 import { countWebhooks, insertedColumns, queryValue, valuesOf } from '../webhook/webhook-queries.ts';

@@ -7,7 +7,7 @@ import type { Handlers } from '@rms/rpc';
 import { tryFailPending } from '../engine/record/end-queries.ts';
 import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { versionOf } from '../webhook/webhook.ts';
-import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
+import { webhookChanges, webhookEntry } from '../webhook/webhook-message.ts';
 import { lockWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 

@@ -1,10 +1,10 @@
 import { traceIdOf } from '@rms/async/tracing';
-import { toScope } from '@rms/base/tenant';
+import { type Tenant, toScope } from '@rms/base/tenant';
+import type { Queryable } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toDeliveryMessage } from '../delivery/delivery-message.ts';
 import { readDelivery } from '../delivery/log-queries.ts';
-import { readTestBody } from '../delivery/test-delivery-queries.ts';
 import { readEvent } from '../event/feed-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -21,4 +21,16 @@ export function getDelivery({ pool }: HandlerParts): Handlers<typeof DeliveriesS
       traceId: traceIdOf(event?.traceparent ?? ''),
     };
   };
+}
+
+/** Reads a test delivery's body; empty if the delivery does not exist. */
+async function readTestBody(
+  db: Queryable,
+  { workspaceId, environment, id }: Tenant & { readonly id: string },
+): Promise<Buffer> {
+  const { rows } = await db.query<{ body: Buffer | null }>(
+    'select body from webhooks.delivery_log where workspace_id = $1 and environment = $2 and id = $3',
+    [workspaceId, environment, id],
+  );
+  return rows[0]?.body ?? Buffer.alloc(0);
 }

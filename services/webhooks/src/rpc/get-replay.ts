@@ -1,7 +1,7 @@
 import { toScope } from '@rms/base/tenant';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { toReplayMessage } from '../delivery/replay-message.ts';
+import { toReplayMessage } from '../delivery/replay.ts';
 import { findReplay } from '../delivery/replay-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 

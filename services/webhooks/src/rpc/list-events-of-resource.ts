@@ -7,7 +7,7 @@ import type { Handlers } from '@rms/rpc';
 import { deliveryStatuses } from '../delivery/delivery-message.ts';
 import { type LoggedStatus, statusOf } from '../delivery/log-filter.ts';
 import { deliveriesOfEvent } from '../delivery/log-queries.ts';
-import { attemptCount, lastAttempt } from '../engine/record/attempt-columns.ts';
+import { attemptCount, lastAttempt } from '../engine/record/logged-attempt.ts';
 import { firstWithin, pageBytes } from '../event/page-bytes.ts';
 import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 

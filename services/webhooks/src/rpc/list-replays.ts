@@ -2,8 +2,7 @@ import { type TenantScope, toScope } from '@rms/base/tenant';
 import { cutPage, type PageStart, type Queryable, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import type { Replay } from '../delivery/replay.ts';
-import { toReplayMessage } from '../delivery/replay-message.ts';
+import { type Replay, toReplayMessage } from '../delivery/replay.ts';
 import { type ReplayRow, toReplay } from '../delivery/replay-queries.ts';
 import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 

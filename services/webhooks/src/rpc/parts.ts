@@ -7,7 +7,7 @@ import type { DatabaseTime, Pool, Queue } from '@rms/postgres/db';
 import type { Idempotency, IdempotentRequest } from '@rms/postgres/idempotency';
 import type { Logger } from '@rms/runtime/logging';
 import type { EndpointAgents } from '../engine/attempt/endpoint-agents.ts';
-import type { SecretCache } from '../engine/attempt/secret-cache.ts';
+import type { SecretCache } from '../engine/attempt/signers.ts';
 import type { DeliveryEngine } from '../engine/engine.ts';
 import type { FeedWatchers } from '../event/feed-watchers.ts';
 import type { WebhookStatus } from '../webhook/webhook.ts';
@@ -20,10 +20,10 @@ export interface HandlerParts {
   readonly secrets: SecretCache;
   readonly agents: EndpointAgents;
   readonly egress: Egress;
-  readonly engine: Pick<DeliveryEngine, 'wake'>;
-  readonly watchers: Pick<FeedWatchers, 'join'>;
-  readonly queues: Readonly<Record<'parked' | 'replays' | 'notices' | 'operational', Pick<Queue, 'wake'>>>;
-  readonly time: Pick<DatabaseTime, 'fresh'>;
+  readonly engine: DeliveryEngine;
+  readonly watchers: FeedWatchers;
+  readonly queues: Readonly<Record<'parked' | 'replays' | 'notices' | 'operational', Queue>>;
+  readonly time: DatabaseTime;
   readonly pageTokenKeys: Keys;
   /** Maximum number of webhooks per workspace, unless its plan sets a limit. 0 means no limit. */
   readonly maxWebhooks: number;

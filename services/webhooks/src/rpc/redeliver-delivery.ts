@@ -7,11 +7,11 @@ import {
   RedeliverDeliveryResponseSchema,
 } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { deliveryEntry } from '../delivery/delivery-audit.ts';
-import { toDeliveryMessage } from '../delivery/delivery-message.ts';
+import { deliveryEntry, toDeliveryMessage } from '../delivery/delivery-message.ts';
 import { isTest } from '../delivery/log-filter.ts';
 import { readChanged } from '../delivery/log-queries.ts';
-import { maxRedeliveries, type Redeliverable, redeliver } from '../delivery/redeliver-queries.ts';
+import { isInFlight, makeDueColumns, maxRedeliveries, requeue } from '../delivery/redeliver-queries.ts';
+import type { WebhookStatus } from '../webhook/webhook.ts';
 import { checkCallable, found, type HandlerParts, idempotentRequest } from './parts.ts';
 
 const exhausted = `The delivery has been sent again ${maxRedeliveries} times, which is the limit. Its event is in the event feed.`;
@@ -38,6 +38,17 @@ export function redeliverDelivery(parts: HandlerParts): Handlers<typeof Deliveri
     engine.wake();
     return { ...response, replayed };
   };
+}
+
+/** What decides whether a delivery can be redelivered. */
+interface Redeliverable {
+  /** Null if the webhook is deleted. */
+  readonly webhookStatus: WebhookStatus | null;
+  readonly isTest: boolean;
+  /** Whether the event has its body. */
+  readonly hasBody: boolean;
+  /** How often the delivery was sent again. */
+  readonly redeliveries: number;
 }
 
 /** Throws `conflict` if the delivery cannot be sent again. */
@@ -77,4 +88,29 @@ async function readRedeliverable(db: Queryable, scope: TenantScope, id: string):
     [scope.workspaceId, delivery.environment, delivery.webhook_id, delivery.event_id],
   );
   return { webhookStatus: null, hasBody: false, ...parents.rows[0], isTest: test, redeliveries };
+}
+
+/**
+ * Makes a delivery due immediately, with a full set of retries. If an attempt is in flight, the delivery becomes due
+ * when that attempt fails. Changes nothing if the delivery is already due, or if a redelivery is already requested.
+ */
+export async function redeliver(tx: Queryable, scope: TenantScope, id: string): Promise<void> {
+  const values = [scope.workspaceId, scope.environments, id];
+  const { rowCount } = await tx.query(
+    `update webhooks.deliveries
+        set ${makeDueColumns},
+            origin = 'redelivery', ordered = ordered and ${isInFlight}
+      where workspace_id = $1 and environment = any($2) and id = $3 and redeliveries < ${maxRedeliveries}
+        and not redelivery_requested and (due_at is null or due_at > now())`,
+    values,
+  );
+  if (rowCount) return;
+  await tx.query(
+    `with again as (
+       select workspace_id, environment, id from webhooks.delivery_log
+        where workspace_id = $1 and environment = any($2) and id = $3 and redeliveries < ${maxRedeliveries}
+     ),${requeue("'redelivery'")}
+     select id from queued`,
+    values,
+  );
 }

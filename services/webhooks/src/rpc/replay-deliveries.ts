@@ -13,12 +13,11 @@ import {
 import { actorOf, durationFromMs, type Handlers } from '@rms/rpc';
 import { deliveryStatuses, toStatusNames } from '../delivery/delivery-message.ts';
 import { type LoggedStatus, sourcesOf } from '../delivery/log-filter.ts';
-import type { Replay, ReplayFilter } from '../delivery/replay.ts';
-import { toReplayMessage } from '../delivery/replay-message.ts';
+import { type Replay, type ReplayFilter, toReplayMessage } from '../delivery/replay.ts';
 import { findReplay } from '../delivery/replay-queries.ts';
+import { replayNext } from '../delivery/replayer.ts';
 import { conditionsOf, maxCounted, type ReplayCount } from '../delivery/selection-queries.ts';
-import { replayNext } from '../delivery/step-queries.ts';
-import { webhookEntry } from '../webhook/webhook-audit.ts';
+import { webhookEntry } from '../webhook/webhook-message.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
 import { checkCallable, found, type HandlerParts } from './parts.ts';
 

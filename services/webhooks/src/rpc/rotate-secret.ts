@@ -7,8 +7,7 @@ import { RotateSecretResponseSchema, type WebhooksService } from '@rms/proto/rms
 import { actorOf, type Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeTime, type Webhook } from '../webhook/webhook.ts';
-import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { toWebhookMessage } from '../webhook/webhook-message.ts';
+import { toWebhookMessage, webhookChanges, webhookEntry } from '../webhook/webhook-message.ts';
 import { lockWebhook, updateWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 

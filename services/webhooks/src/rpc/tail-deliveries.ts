@@ -3,12 +3,11 @@ import { type Tenant, toTenant } from '@rms/base/tenant';
 import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { Handlers } from '@rms/rpc';
-import { delayColumns, endpointIfDue } from '../delivery/delay-columns.ts';
 import { toAttemptMessage, toDeliveryMessage } from '../delivery/delivery-message.ts';
-import { type LogSource, statusOf } from '../delivery/log-filter.ts';
+import { delayColumns, endpointIfDue, type LogSource, statusOf } from '../delivery/log-filter.ts';
 import { deliveriesOfEvent, type LoggedDelivery } from '../delivery/log-queries.ts';
-import { attemptCount, lastAttempt } from '../engine/record/attempt-columns.ts';
-import { readFirstDeferred } from '../event/deferred-queries.ts';
+import { attemptCount, lastAttempt } from '../engine/record/logged-attempt.ts';
+import { readFirstDeferred } from '../event/deferred-fan-out.ts';
 import { readNewestPosition } from '../event/feed-queries.ts';
 import type { HandlerParts } from './parts.ts';
 

@@ -7,11 +7,10 @@ import type { Queryable } from '@rms/postgres/db';
 import { TestWebhookResponseSchema, type WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { toAttemptMessage } from '../delivery/delivery-message.ts';
-import type { TestDelivery } from '../delivery/test-delivery-queries.ts';
-import { toAttemptJson, toLoggedAttempt } from '../engine/attempt/attempt.ts';
-import { send } from '../engine/attempt/send.ts';
+import { send } from '../engine/attempt.ts';
+import { toAttemptJson, toLoggedAttempt } from '../engine/record/logged-attempt.ts';
 import type { Webhook } from '../webhook/webhook.ts';
-import { webhookEntry } from '../webhook/webhook-audit.ts';
+import { webhookEntry } from '../webhook/webhook-message.ts';
 import { findWebhook } from '../webhook/webhook-queries.ts';
 import { found, type HandlerParts } from './parts.ts';
 
@@ -117,6 +116,20 @@ async function countTest(tx: Queryable, { workspaceId, environment }: Tenant, mo
     [workspaceId, environment, most],
   );
   return rowCount === 1;
+}
+
+/** An ended test delivery. */
+interface TestDelivery extends Tenant {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly webhookId: string;
+  readonly resourceId: string;
+  readonly requestId: string;
+  readonly isDelivered: boolean;
+  /** See `toAttemptJson`. */
+  readonly attemptJson: string;
+  readonly body: string;
+  readonly createdAt: Date;
 }
 
 /** Adds a test delivery to the log. Returns its ID. */

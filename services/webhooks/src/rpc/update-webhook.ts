@@ -23,24 +23,25 @@ import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
-import { checkRateLimit } from '../webhook/rate-limit.ts';
 import { checkRetryPolicy } from '../webhook/retry-policy.ts';
 import {
   changeTime,
   checkDescription,
   checkEvents,
+  checkRateLimit,
   checkTimeout,
   type WebhookStatus as StatusName,
   versionOf,
   type Webhook,
   withStatus,
 } from '../webhook/webhook.ts';
-import { webhookChanges, webhookEntry } from '../webhook/webhook-audit.ts';
-import { webhookEvent } from '../webhook/webhook-event.ts';
 import {
   fromRateLimitMessage,
   fromRetryPolicyMessage,
   toWebhookMessage,
+  webhookChanges,
+  webhookEntry,
+  webhookEvent,
   webhookStatuses,
 } from '../webhook/webhook-message.ts';
 import { lockWebhook, updateWebhook as writeWebhook } from '../webhook/webhook-queries.ts';

@@ -1,14 +1,26 @@
+import { X509Certificate } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
 import { durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { webhookDocument } from '@rms/api/webhook/document';
 import { toEnvironmentMessage } from '@rms/base/tenant';
+import {
+  type AuditedAction,
+  type AuditedFields,
+  changesBetween,
+  type FieldChanges,
+  type NewAuditEntry,
+} from '@rms/postgres/audit';
+import type { EventOrigin, NewOperationalEvent } from '@rms/postgres/operational-events';
 import {
   type RateLimit as RateLimitMessage,
   type RetryPolicy as RetryPolicyMessage,
+  WebhookSchema,
   WebhookStatus,
 } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { durationFromMs, type EnumNames, enumNames } from '@rms/rpc';
-import type { RateLimit } from './rate-limit.ts';
+import { redactLine } from '@rms/runtime/logging';
 import type { RetryPolicy } from './retry-policy.ts';
-import { type WebhookStatus as StatusName, versionOf, type Webhook } from './webhook.ts';
+import { type RateLimit, type WebhookStatus as StatusName, versionOf, type Webhook } from './webhook.ts';
 
 export const webhookStatuses: EnumNames<StatusName, WebhookStatus> = enumNames(WebhookStatus);
 
@@ -72,4 +84,66 @@ export function fromRateLimitMessage(
     maxConcurrency: maxConcurrency ?? current.maxConcurrency,
     requestsPerSecond: requestsPerSecond === 0 ? undefined : (requestsPerSecond ?? current.requestsPerSecond),
   };
+}
+
+type WebhookEventType = Extract<NewOperationalEvent['type'], `webhook.${string}`>;
+
+/** Returns an event with a webhook as GET returns it, but without its health, which changes as time passes. */
+export function webhookEvent(type: WebhookEventType, webhook: Webhook, origin: EventOrigin): NewOperationalEvent {
+  const { workspaceId, environment, id: subjectId } = webhook;
+  const { health: _, ...object } = webhookDocument(create(WebhookSchema, toWebhookMessage(webhook)));
+  return { type, workspaceId, environment, subjectId, object: { ...object, version: versionOf(webhook) }, origin };
+}
+
+const fields: AuditedFields<Webhook> = {
+  workspaceId: 'omitted',
+  environment: 'omitted',
+  id: 'omitted',
+  url: 'shown',
+  events: 'shown',
+  status: 'shown',
+  disableReason: 'shown',
+  pausedAt: 'omitted',
+  secretSealed: { secret: 'secret' },
+  secretVersion: 'omitted',
+  previousSecretSealed: 'omitted',
+  previousSecretUntil: 'shown',
+  clientCertificate: (pem) => pem && `SHA-256 ${new X509Certificate(pem).fingerprint256}`,
+  clientKeySealed: { secret: 'client_key' },
+  ordered: 'shown',
+  description: 'shown',
+  retryPolicy: ({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }) => ({
+    max_retries: maxRetries,
+    initial_delay_ms: initialDelayMs,
+    max_delay_ms: maxDelayMs,
+    delays_ms: delaysMs,
+  }),
+  rateLimit: ({ maxConcurrency, requestsPerSecond }) => ({
+    max_concurrency: maxConcurrency,
+    requests_per_second: requestsPerSecond,
+  }),
+  headers: 'shown',
+  secretHeaders: 'shown',
+  secretHeadersSealed: { secret: 'secret_header_values' },
+  filter: (filter) => filter && JSON.stringify(filter),
+  timeoutMs: 'shown',
+  signatureAlias: 'shown',
+  createdAt: 'omitted',
+  updatedAt: 'omitted',
+};
+
+/** Returns the changes between two locked or written states of a webhook. */
+export function webhookChanges(before: Webhook | undefined, after: Webhook | undefined): FieldChanges {
+  return changesBetween(fields, before, after);
+}
+
+/** Returns the audit entry of an action on a webhook. */
+export function webhookEntry(webhook: Webhook, action: AuditedAction): NewAuditEntry {
+  const { workspaceId, environment, id } = webhook;
+  return { workspaceId, environment, target: { id, name: nameOf(webhook) }, ...action };
+}
+
+/** Returns a webhook's name: its description, otherwise its URL without credentials. */
+export function nameOf({ description, url }: Pick<Webhook, 'description' | 'url'>): string {
+  return description.trim() || redactLine(url);
 }

@@ -2,10 +2,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { perSuite, perTest, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
-import { recordAttempts } from '../../src/engine/record/record-queries.ts';
+import { recordAttempts } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
 import { cancelQueued } from '../../src/rpc/cancel-delivery.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 

@@ -2,7 +2,7 @@ import { inTransaction } from '@rms/postgres/db';
 import { ReplayStatus } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { perSuite, waitUntil } from '@rms/testkit';
-import { replayNext, takeReplay } from '../../src/delivery/step-queries.ts';
+import { replayNext, takeReplay } from '../../src/delivery/replayer.ts';
 import { startReplayScene } from './replay-support.ts';
 
 describe('the steps of a replay', () => {

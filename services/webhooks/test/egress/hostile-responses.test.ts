@@ -1,6 +1,6 @@
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { perSuite, startHostileReceiver, waitUntil } from '@rms/testkit';
-import { leaseMarginMs } from '../../src/engine/attempt/job.ts';
+import { leaseMarginMs } from '../../src/engine/schedule/limits.ts';
 import { newEvents, newTenant, retries, startWebhooks, type Tenant } from '../support.ts';
 import { wholeLog, wholeLogOf } from '../whole-log.ts';
 import { type HostileCase, lateCases, promptCases } from './hostile-cases.ts';

@@ -4,10 +4,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { makeSecret, toSigningSecret } from '@rms/base/signature';
-import type { OriginPools } from '@rms/net/guarded-http';
-import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
+import { createEgress, createGuardedAgent, type OriginPools } from '@rms/net/guarded-http';
 import { makeCertificates, suiteFolder } from '@rms/testkit';
-import { send } from '../../src/engine/attempt/send.ts';
+import { send } from '../../src/engine/attempt.ts';
 import { endpointAt } from '../attempt-at.ts';
 
 const secrets = { current: toSigningSecret(makeSecret()), previous: undefined, headers: {} };

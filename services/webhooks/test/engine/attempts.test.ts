@@ -1,8 +1,8 @@
 import { migrations as audit } from '@rms/postgres/audit';
 import { perSuite, testDatabase } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
-import { type Recording, recordAttempts } from '../../src/engine/record/record-queries.ts';
+import { type Recording, recordAttempts } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant } from '../support.ts';
 

@@ -1,10 +1,10 @@
 import { perSuite, testDatabase } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import type { DeliveryJob } from '../../src/engine/attempt/job.ts';
-import { releaseLeases, releaseUnattempted } from '../../src/engine/lease/release-queries.ts';
+import { releaseLeases, releaseUnattempted } from '../../src/engine/lease/lease-queries.ts';
 import { failPending } from '../../src/engine/record/end-queries.ts';
-import { recordAttempts } from '../../src/engine/record/record-queries.ts';
+import { recordAttempts } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { responded, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newEvents, newTenant, type Tenant } from '../support.ts';
 

@@ -1,8 +1,8 @@
 import { createQueue } from '@rms/postgres/db';
 import { createLogger } from '@rms/runtime/logging';
 import { perSuite, testDatabase, waitUntil } from '@rms/testkit';
-import { createEndpointHealth } from '../../src/engine/endpoint-health.ts';
 import { createEndings } from '../../src/engine/record/endings.ts';
+import { createEndpointHealth } from '../../src/engine/record/endpoint-health.ts';
 import { migrations } from '../../src/migrations.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newTenant } from '../support.ts';

@@ -1,8 +1,8 @@
 import { perSuite, testDatabase } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
 import { freeLanes } from '../../src/engine/lease/lane-queries.ts';
-import { recordAttempts } from '../../src/engine/record/record-queries.ts';
+import { recordAttempts } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { laneOf, newTenant } from '../support.ts';
 

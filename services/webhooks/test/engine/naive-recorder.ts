@@ -1,7 +1,12 @@
 import { abortableDelay } from '@rms/async';
 import { isRefusal } from '@rms/postgres/db';
-import { postponeUnrecorded, type Recording, recordAttempts } from '../../src/engine/record/record-queries.ts';
-import type { Recorder, RecorderParts } from '../../src/engine/record/recorder.ts';
+import {
+  postponeUnrecorded,
+  type Recorder,
+  type RecorderParts,
+  type Recording,
+  recordAttempts,
+} from '../../src/engine/record/recorder.ts';
 
 /**
  * A reference for `createRecorder`: it writes one result after another, each in its own statement, and repeats it until

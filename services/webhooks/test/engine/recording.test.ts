@@ -3,7 +3,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '@rms/proto/g
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
 import { perSuite, startReceiver, waitUntil } from '@rms/testkit';
-import { failAbandoned } from '../../src/engine/record/abandoned-queries.ts';
+import { failAbandoned } from '../../src/engine/record/endings.ts';
 import { newEvent, newEvents, newTenant, startWebhooks } from '../support.ts';
 
 describe('while attempt results cannot be recorded', () => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createEgress, createGuardedAgent } from '@rms/net/guarded-http';
-import { toLoggedAttempt } from '../../src/engine/attempt/attempt.ts';
 import { errorClassOf } from '../../src/engine/attempt/error-class.ts';
 import type { DeliveryJob } from '../../src/engine/attempt/job.ts';
-import { healthOf, settle } from '../../src/engine/attempt/settle.ts';
+import { healthOf, settle } from '../../src/engine/attempt.ts';
+import { toLoggedAttempt } from '../../src/engine/record/logged-attempt.ts';
 import { defaultRetryPolicy } from '../../src/webhook/retry-policy.ts';
 import { soleAttemptAt } from '../attempt-at.ts';
 

@@ -1,9 +1,9 @@
 import { perSuite, testDatabase } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
-import { releaseUnattempted } from '../../src/engine/lease/release-queries.ts';
+import { releaseUnattempted } from '../../src/engine/lease/lease-queries.ts';
 import { readDue, resetEndpoint, saveEndpoints } from '../../src/engine/lease/schedule-queries.ts';
-import { recordAttempts } from '../../src/engine/record/record-queries.ts';
+import { recordAttempts } from '../../src/engine/record/recorder.ts';
 import { migrations } from '../../src/migrations.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { responded, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newEvents, newTenant, type Tenant } from '../support.ts';
 

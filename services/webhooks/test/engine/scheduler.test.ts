@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { Attempt, EndpointRef } from '../../src/engine/schedule/entries.ts';
-import { limits as allLimits } from '../../src/engine/schedule/limits.ts';
-import { partOfLimit } from '../../src/engine/schedule/part.ts';
+import { limits as allLimits, partOfLimit } from '../../src/engine/schedule/limits.ts';
 import { Scheduler } from '../../src/engine/schedule/scheduler.ts';
 import { leaseMs, limits, refs, schedulers, World } from './scheduler-world.ts';
 

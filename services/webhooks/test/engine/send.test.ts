@@ -14,7 +14,7 @@ import {
   suiteFolder,
 } from '@rms/testkit';
 import { Webhook } from 'standardwebhooks';
-import { send } from '../../src/engine/attempt/send.ts';
+import { send } from '../../src/engine/attempt.ts';
 import { endpointAt } from '../attempt-at.ts';
 
 const secret = makeSecret();

@@ -1,6 +1,6 @@
 import { perSuite } from '@rms/testkit';
 import fc from 'fast-check';
-import { fanOutDeferred } from '../../src/event/deferred-queries.ts';
+import { fanOutDeferred } from '../../src/event/deferred-fan-out.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { arrivalOf, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, webhooksDatabase } from '../support.ts';

@@ -1,12 +1,12 @@
 import { newId } from '@rms/base/ids';
 import { createPool, isTimeout, migrate, type Pool, roleName } from '@rms/postgres/db';
 import { disposable, perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
-import { redeliver } from '../../src/delivery/redeliver-queries.ts';
-import { recordAttempts } from '../../src/engine/record/record-queries.ts';
-import { fanOutDeferred } from '../../src/event/deferred-queries.ts';
+import { recordAttempts } from '../../src/engine/record/recorder.ts';
+import { fanOutDeferred } from '../../src/event/deferred-fan-out.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { logPartitions } from '../../src/event/partitions.ts';
 import { migrations } from '../../src/migrations.ts';
+import { redeliver } from '../../src/rpc/redeliver-delivery.ts';
 import { arrivalOf, responded, stepsOn, unknown } from '../leases.ts';
 import { newEvent, newTenant, startWebhooks } from '../support.ts';
 

@@ -3,10 +3,10 @@ import type { BatchRange } from '@rms/bus';
 import { createMetrics } from '@rms/runtime/metrics';
 import { perSuite } from '@rms/testkit';
 import { type InsertedRow, insertingLetters } from '../../src/event/dead-letter-queries.ts';
+import { createPositionStore } from '../../src/event/fan-out.ts';
 import { fanOut } from '../../src/event/fan-out-queries.ts';
 import { readFeed, readNewestPosition } from '../../src/event/feed-queries.ts';
 import { advancePositions, movePosition, readPositions } from '../../src/event/position-queries.ts';
-import { createPositionStore } from '../../src/event/position-store.ts';
 import { createWebhooksMetrics } from '../../src/metrics.ts';
 import { newEvent, newTenant, startWebhooks, type Webhooks, webhooksDatabase } from '../support.ts';
 

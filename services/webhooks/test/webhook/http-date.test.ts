@@ -1,4 +1,4 @@
-import { parseHttpDate } from '../../src/webhook/http-date.ts';
+import { parseHttpDate } from '../../src/webhook/retry-policy.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const parse = (text: string) => parseHttpDate(text, nowMs);

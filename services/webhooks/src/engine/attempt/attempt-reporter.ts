@@ -2,9 +2,7 @@ import { traceIdOf } from '@rms/async/tracing';
 import { idTime } from '@rms/base/ids';
 import type { Logger } from '@rms/runtime/logging';
 import { Counter, Histogram, type Metrics } from '@rms/runtime/metrics';
-import type { AttemptResult } from './attempt.ts';
-import type { DeliveryJob } from './job.ts';
-import type { Settlement } from './settle.ts';
+import type { AttemptResult, DeliveryJob, Settlement } from './job.ts';
 
 /** Logs and counts each attempt once. */
 export interface AttemptReporter {

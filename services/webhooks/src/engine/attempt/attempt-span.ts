@@ -10,8 +10,7 @@ import {
   type TraceContext,
   traceContextOf,
 } from '@rms/async/tracing';
-import type { AttemptResult } from './attempt.ts';
-import type { DeliveryJob } from './job.ts';
+import type { AttemptResult, DeliveryJob } from './job.ts';
 
 /**
  * Runs an attempt in a span that belongs to the trace of the event's request.

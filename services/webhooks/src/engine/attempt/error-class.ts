@@ -1,4 +1,4 @@
-import type { AttemptResult } from './attempt.ts';
+import type { AttemptResult } from './job.ts';
 
 /**
  * Error classes of attempts. Counts are stored in this order, so new classes must be appended.

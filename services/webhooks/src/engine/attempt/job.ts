@@ -1,6 +1,7 @@
-import type { Tenant } from '@rms/base/tenant';
-import type { Endpoint } from '../../webhook/endpoint-queries.ts';
-import { timeoutLimits } from '../../webhook/webhook.ts';
+import type { Environment, Tenant } from '@rms/base/tenant';
+import type { EndReason } from '@rms/base/webhook-events';
+import type { ExchangeTimes, HeaderPair } from '@rms/net/guarded-http';
+import { type Endpoint, type EndpointRow, toEndpoint } from '../../webhook/webhook-queries.ts';
 
 /** A delivery's key. */
 export interface DeliveryRef extends Tenant {
@@ -32,14 +33,75 @@ export interface DeliveryJob extends DeliveryRef {
   readonly leasedAtMs: number;
 }
 
-/**
- * Duration of a lease, in addition to the timeout of its webhook: up to 7 s leased ahead, and 3 s to record the result.
- * Afterwards another instance may attempt the delivery.
- */
-export const leaseMarginMs = 10_000;
-/** Duration of a lease with the longest timeout. */
-export const longestLeaseMs = leaseMarginMs + timeoutLimits.mostMs;
-/** Time for the attempts in flight when an instance stops: shorter than the time until its process is ended. */
-export const stopWithinMs = 20_000;
-/** Maximum time from a lease to the start of its attempt. A later attempt could outlast the lease. */
-export const startWithinMs = 7_000;
+/** The parts of an event that an attempt needs. */
+export interface JobEvent {
+  readonly traceparent: string;
+  readonly tracestate: string;
+  readonly body: Buffer;
+}
+
+/** Columns of a delivery and its webhook that make a job. */
+export interface JobRow extends EndpointRow {
+  workspace_id: string;
+  environment: Environment;
+  id: string;
+  event_id: string;
+  event_type: string;
+  webhook_id: string;
+  resource_id: string;
+  request_id: string;
+  ordered: boolean;
+  origin: string;
+  tries: number;
+  lease: number;
+}
+
+export function toJob(row: JobRow, { traceparent, tracestate, body }: JobEvent, leasedAtMs: number): DeliveryJob {
+  return {
+    workspaceId: row.workspace_id,
+    environment: row.environment,
+    id: row.id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    requestId: row.request_id,
+    traceparent,
+    tracestate,
+    body,
+    webhookId: row.webhook_id,
+    resourceId: row.resource_id,
+    ordered: row.ordered,
+    again: row.origin !== 'event',
+    endpoint: toEndpoint(row),
+    tries: row.tries,
+    lease: row.lease,
+    leasedAtMs,
+  };
+}
+
+/** Result of an attempt. */
+export interface AttemptResult {
+  readonly startedAt: Date;
+  /** The response's status, even if the response is incomplete; 0 if no status arrived. */
+  readonly statusCode: number;
+  /** Empty if delivered. "status: …" if a complete response has another status than 200. */
+  readonly error: string;
+  readonly durationMs: number;
+  readonly timings: ExchangeTimes;
+  /** The dialed address; undefined if none was dialed, or if an egress proxy did not report it. */
+  readonly address: string | undefined;
+  readonly requestHeaders: readonly HeaderPair[];
+  readonly responseHeaders: readonly HeaderPair[];
+  /** The first 16 KiB. */
+  readonly responseBody: Buffer;
+  /** The delay requested by a 429 or 503 response. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** The consequences of an attempt. */
+export interface Settlement {
+  readonly status: 'pending' | 'delivered' | 'failed';
+  /** Delay until the next attempt; undefined without a next attempt. */
+  readonly dueInMs: number | undefined;
+  /** Set if the delivery has failed. */
+  readonly endReason?: Extract<EndReason, 'retries_exhausted' | 'endpoint_gone'>;
+}

@@ -1,16 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Queryable } from '@rms/postgres/db';
-import type { Part } from '../schedule/part.ts';
+import type { Part } from '../schedule/limits.ts';
 
-/** The running instances of this service. They find each other through the database and use its clock. */
-export interface Instances {
-  /** The part of this instance, as of the last {@link beat}. */
-  part(): Part;
-  /** Writes the heartbeat of this instance, and reads the running instances. */
-  beat(): Promise<void>;
-  /** Removes this instance, which has stopped. */
-  leave(): Promise<void>;
-}
+export type Instances = ReturnType<typeof createInstances>;
 
 /** Time between heartbeats. */
 export const beatMs = 3_000;
@@ -20,11 +12,14 @@ export const beatMs = 3_000;
  */
 const isRunning = "seen_at between now() - interval '10 seconds' and now() + interval '10 seconds'";
 
-export function createInstances(db: Queryable): Instances {
+/** Creates the running instances of this service. They find each other through the database and use its clock. */
+export function createInstances(db: Queryable) {
   const id = randomUUID();
   let part: Part = { rank: 0, count: 1 };
   return {
+    /** Returns the part of this instance, as of the last heartbeat. */
     part: () => part,
+    /** Writes the heartbeat of this instance, and reads the running instances. */
     async beat() {
       const { rows } = await db.query<{ id: string }>({
         name: 'instances-beat',
@@ -44,6 +39,7 @@ export function createInstances(db: Queryable): Instances {
       });
       part = { rank: rows.findIndex((row) => row.id === id), count: rows.length };
     },
+    /** Removes this instance, which has stopped. */
     async leave() {
       await db.query('delete from webhooks.instances where id = $1', [id]);
     },

@@ -1,57 +1,11 @@
 import type { Environment, Tenant } from '@rms/base/tenant';
 import { inOneRoundTrip, type Pool, type Queryable, type Statement, statementWith } from '@rms/postgres/db';
-import { type EndpointRow, endpointColumns, toEndpoint } from '../../webhook/endpoint-queries.ts';
-import { type DeliveryJob, leaseMarginMs } from '../attempt/job.ts';
-import { limits } from '../schedule/limits.ts';
-import { type Part, partOf } from '../schedule/part.ts';
+import { timeoutLimits } from '../../webhook/webhook.ts';
+import { endpointColumns } from '../../webhook/webhook-queries.ts';
+import { type DeliveryJob, type JobEvent, type JobRow, toJob } from '../attempt/job.ts';
+import { leaseMarginMs, limits, type Part, partOf } from '../schedule/limits.ts';
 import type { Refill, Refilled } from '../schedule/scheduler.ts';
-import { isDelivery } from './delivery-key.ts';
-import { firstEventFrom } from './event-by-id.ts';
-
-/** The parts of an event that an attempt needs. */
-export interface JobEvent {
-  readonly traceparent: string;
-  readonly tracestate: string;
-  readonly body: Buffer;
-}
-
-/** Columns of a delivery and its webhook that make a job. */
-export interface JobRow extends EndpointRow {
-  workspace_id: string;
-  environment: Environment;
-  id: string;
-  event_id: string;
-  event_type: string;
-  webhook_id: string;
-  resource_id: string;
-  request_id: string;
-  ordered: boolean;
-  origin: string;
-  tries: number;
-  lease: number;
-}
-
-export function toJob(row: JobRow, { traceparent, tracestate, body }: JobEvent, leasedAtMs: number): DeliveryJob {
-  return {
-    workspaceId: row.workspace_id,
-    environment: row.environment,
-    id: row.id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    requestId: row.request_id,
-    traceparent,
-    tracestate,
-    body,
-    webhookId: row.webhook_id,
-    resourceId: row.resource_id,
-    ordered: row.ordered,
-    again: row.origin !== 'event',
-    endpoint: toEndpoint(row),
-    tries: row.tries,
-    lease: row.lease,
-    leasedAtMs,
-  };
-}
+import { firstEventFrom, isDelivery } from './lookups.ts';
 
 /** A deleted or disabled webhook with queued deliveries. */
 export interface AbandonedWebhook extends Tenant {
@@ -83,9 +37,6 @@ type LeasedRow = EndpointResult & (JobRow | { [column in keyof JobRow]: null });
 
 /** Setting of a transaction that contains the IDs of its locked webhooks. */
 const lockedSetting = 'rms.locked_webhooks';
-
-/** Time until a deleted or disabled webhook is due again, while an instance ends its deliveries. */
-const abandonedMs = 60_000;
 
 /**
  * Lease commits are not flushed to disk. If PostgreSQL is killed directly afterwards, it loses the lease, and the
@@ -170,7 +121,7 @@ const leaseDue = statementWith<{ webhookIds: string[]; deliveries: number[]; isK
               order by d.due_at offset own.leased limit 1) as rest on true
     ), scheduled as (
       update webhooks.endpoints as e
-         set next_due_at = case when next.abandoned then now() + interval '${abandonedMs} milliseconds'
+         set next_due_at = case when next.abandoned then now() + interval '1 minute' -- while an instance ends its deliveries
                                 when next.due_at is not null and next.paused is not true
                                 then greatest(next.due_at, next.not_before_then) end,
              not_before = next.not_before_then, rate_at = next.rate_at, paused = coalesce(next.paused, false)
@@ -269,4 +220,29 @@ async function readEvents(db: Queryable, rows: readonly JobRow[]): Promise<Map<s
     }),
   );
   return new Map(events.map((event) => [event.id, event]));
+}
+
+/** Releases unattempted deliveries. They are due immediately, for any instance with capacity. */
+export async function releaseUnattempted(db: Queryable, given: readonly DeliveryJob[]): Promise<void> {
+  const jobs = [...given].sort((a, b) => (a.id < b.id ? -1 : 1));
+  await db.query({
+    name: 'deliveries-give-back',
+    text: `
+      update webhooks.deliveries as d set due_at = now(), leased_until = null
+        from unnest($1::text[], $2::text[], $3::text[], $4::integer[]) as job (workspace_id, environment, id, lease)
+       where ${isDelivery('job')} and d.lease = job.lease`,
+    values: [
+      jobs.map(({ workspaceId }) => workspaceId),
+      jobs.map(({ environment }) => environment),
+      jobs.map(({ id }) => id),
+      jobs.map(({ lease }) => lease),
+    ],
+  });
+}
+
+/** Ends the leases of all first attempts immediately. Correct only if no other instance is running. */
+export async function releaseLeases(db: Queryable): Promise<void> {
+  await db.query(`
+    update webhooks.deliveries set due_at = now(), leased_until = null
+     where due_at > now() and due_at <= now() + ${leaseMarginMs + timeoutLimits.mostMs} * interval '1 millisecond' and tries = 0`);
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '@rms/postgres/db';
 import { type Change, jittered } from '../schedule/endpoint.ts';
 import type { EndpointRef } from '../schedule/entries.ts';
 import type { Excluded } from '../schedule/scheduler.ts';
-import { isDelivery } from './delivery-key.ts';
+import { isDelivery } from './lookups.ts';
 
 /** Due webhooks, and the time until the next webhook is due. */
 export interface Due {

@@ -2,7 +2,7 @@ import type { Tenant } from '@rms/base/tenant';
 import type { EndReason } from '@rms/base/webhook-events';
 import { isolateRejected, type Queryable, type Rejected } from '@rms/postgres/db';
 import { resetEndpoint } from '../lease/schedule-queries.ts';
-import { attemptColumns } from './attempt-columns.ts';
+import { attemptColumns } from './logged-attempt.ts';
 
 /** A queued delivery's key, and its lease. */
 export interface QueuedRow {

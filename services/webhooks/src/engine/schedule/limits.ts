@@ -50,6 +50,10 @@ export const limits = {
    * time between polls, so that the rate is reached.
    */
   rateToleranceMs: 50,
+  /** Maximum time from a lease to the start of its attempt. A later attempt could outlast the lease. */
+  startWithinMs: 7_000,
+  /** Time for the attempts in flight when an instance stops: shorter than the time until its process is ended. */
+  stopWithinMs: 20_000,
   /** Pause of a slot that found no file descriptor or memory for a connection. */
   noConnectionMs: 1_000,
   /** Longest and shortest time between polls, which find deliveries of other instances. */
@@ -64,8 +68,36 @@ export const limits = {
   partOfTimeForPolls: 1 / 10,
   /** Delay after a database outage, so that other instances first record their finished attempts. */
   afterOutageMs: 1_500,
-  /** Idle endpoints with a remembered concurrency limit and circuit. */
+  /** Endpoints that each cache keeps: idle ones with a concurrency limit and a circuit, secrets, health. */
   endpointsKept: 10_000,
 } as const;
 
+/**
+ * Duration of a lease, in addition to the timeout of its webhook: the time until the attempt starts, and 3 s to record the
+ * result. Afterwards another instance may attempt the delivery.
+ */
+export const leaseMarginMs = limits.startWithinMs + 3_000;
+
 export type Limits = { readonly [name in keyof typeof limits]: number };
+
+/** Determines this instance's part of a limit that all instances share. */
+export interface Part {
+  /** Position of this instance among the running instances; counts from 0. */
+  readonly rank: number;
+  /** Number of running instances. */
+  readonly count: number;
+}
+
+/**
+ * Returns this instance's part of a limit. The parts of all instances add up to the limit. Every instance gets at least
+ * 1, so that it can attempt the deliveries that its fan-out stores. A limit below the number of instances is therefore
+ * exceeded.
+ */
+export function partOfLimit(limit: number, { rank, count }: Part): number {
+  return Math.max(1, Math.floor((limit + count - 1 - rank) / count));
+}
+
+/** Returns {@link partOfLimit} as an SQL expression. */
+export function partOf(limit: string, rank: string, count: string): string {
+  return `greatest(1, (${limit} + ${count}::integer - 1 - ${rank}::integer) / ${count}::integer)`;
+}

@@ -1,7 +1,6 @@
 import type { Change, Outcome, SharedState } from './endpoint.ts';
 import { type Attempt, type EndpointRef, Entries, type Entry } from './entries.ts';
-import type { Limits } from './limits.ts';
-import { type Part, partOfLimit } from './part.ts';
+import { type Limits, type Part, partOfLimit } from './limits.ts';
 
 /** A request to lease due deliveries of a webhook. */
 export interface Refill {

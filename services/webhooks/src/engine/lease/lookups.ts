@@ -12,3 +12,15 @@ export const firstEventFrom = (named: string, columns: string, from: string, to:
                     and id >= ${from} and id <= ${to}
                   order by workspace_id, environment, id
                   limit 1)`;
+
+/**
+ * Returns an SQL condition: the queued delivery `d` has the key (workspace_id, environment, id) of `other`.
+ *
+ * It compares rows, because the planner can use that only to look up each key in the primary key. With `=`, a plan that
+ * was made while the queue was empty reads the whole queue for every statement.
+ */
+export function isDelivery(other: string): string {
+  const key = '(d.workspace_id, d.environment, d.id)';
+  const wanted = `(${['workspace_id', 'environment', 'id'].map((column) => `${other}.${column} collate "C"`).join(', ')})`;
+  return `${key} >= ${wanted} and ${key} <= ${wanted}`;
+}

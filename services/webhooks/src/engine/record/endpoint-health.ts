@@ -1,17 +1,119 @@
+import { coalesce, FairCache } from '@rms/async';
 import type { Tenant } from '@rms/base/tenant';
 import { appendAudit } from '@rms/postgres/audit';
-import { inTransaction, type Pool, type Queryable } from '@rms/postgres/db';
+import { inTransaction, type Pool, type Queryable, type Queue } from '@rms/postgres/db';
 import { queueEvents } from '@rms/postgres/operational-events';
+import type { Logger } from '@rms/runtime/logging';
 import { insertNotice } from '../../notices/notice-queries.ts';
-import { webhookChanges, webhookEntry } from '../../webhook/webhook-audit.ts';
-import { webhookEvent } from '../../webhook/webhook-event.ts';
+import { webhookChanges, webhookEntry, webhookEvent } from '../../webhook/webhook-message.ts';
 import { lockWebhook, read, toWebhook, type WebhookRow } from '../../webhook/webhook-queries.ts';
+import type { DeliveryJob, Settlement } from '../attempt/job.ts';
+import { limits } from '../schedule/limits.ts';
 import { tryFailPending } from './end-queries.ts';
+import type { Endings } from './endings.ts';
+
+export interface EndpointHealthParts {
+  readonly pool: Pool;
+  readonly endings: Endings;
+  /** The queues of notices and of operational events. */
+  readonly queues: Readonly<Record<'notices' | 'operational', Queue>>;
+  readonly log: Logger;
+  /** Applies to failing endpoints, not to the status 410 Gone. 0 means never. */
+  readonly disableAfterHours: number;
+  /** Clock in milliseconds. Defaults to performance.now(). */
+  readonly now?: () => number;
+}
+
+/**
+ * Tracks since when endpoints have been failing, and disables webhooks with an endpoint that responds with 410 Gone or
+ * has failed for too long. Every response except 200 counts as a failure here, even if it closes the circuit. The time
+ * is checked when
+ *
+ * - a delivery has used up its retries, or
+ * - an attempt fails and the circuit is open, because an open circuit postpones retries for as long as it is open.
+ *
+ * It is not checked after other failures, so that a webhook with few events is not judged by a single one. At the same
+ * moments, a failure is reported as `webhook.failing`; the first success after it, as `webhook.recovered`.
+ */
+export function createEndpointHealth(parts: EndpointHealthParts) {
+  const { pool, endings, queues, log, disableAfterHours, now } = parts;
+  /**
+   * Whether a webhook is failing, as recently written by this instance. 'reported' means that its failure has been
+   * reported, 'overdue' that it has been failing for `disableAfterHours`. Only changes are written.
+   */
+  const known = new FairCache<'no' | 'yes' | 'reported' | 'overdue'>({
+    max: limits.endpointsKept,
+    // Then it is written again: another instance, or an owner who enables the webhook, may have changed it.
+    ttlMs: 60_000,
+    ...(now ? { nowMs: now } : {}),
+  });
+
+  /**
+   * Many endpoints may start to fail at the same time, so notes are batched. A workspace's batches run one after
+   * another, so that the last note of a webhook wins. A locked webhook delays only the notes of its batch: attempts are
+   * held for their notes. Returns whether the webhook has been failing for `disableAfterHours`.
+   */
+  const write = coalesce(
+    async (notes: HealthNote[]) => {
+      const overdue = await setHealth(pool, notes, disableAfterHours);
+      return notes.map(({ ref }) => overdue.has(ref.webhookId));
+    },
+    // The engine limits the attempts whose notes wait.
+    {
+      tenantOf: ({ ref }) => ref.workspaceId,
+      maxInFlight: 2,
+      isExclusive: true,
+      maxWaiting: Number.POSITIVE_INFINITY,
+    },
+  );
+
+  const disable = async (job: DeliveryJob, reason: 'gone' | 'failing') => {
+    const fields = { webhook_id: job.webhookId, delivery_id: job.id, request_id: job.requestId };
+    const cause = { url: job.endpoint.url, reason, failingForHours: disableAfterHours };
+    if (await endings.run(job.workspaceId, () => disableWebhook(pool, job, cause))) {
+      queues.notices.wake();
+      queues.operational.wake();
+      log.warn({ ...fields, reason }, 'webhook disabled');
+    }
+  };
+
+  const noteAttempt = async (job: DeliveryJob, { status, endReason }: Settlement, isOpen: boolean) => {
+    const failing = status !== 'delivered';
+    const before = known.get(job.webhookId);
+    const reports = failing && (status === 'failed' || isOpen);
+    if (before === undefined || (before !== 'no') !== failing || (reports && before === 'yes')) {
+      const overdue = await write({ ref: job, failing, reports });
+      known.set(job.workspaceId, job.webhookId, failing ? (overdue ? 'overdue' : reports ? 'reported' : 'yes') : 'no');
+      queues.operational.wake();
+    }
+    const isOverdue = isOpen && known.get(job.webhookId) === 'overdue';
+    if (endReason === 'retries_exhausted') queues.operational.wake();
+    if (endReason === 'endpoint_gone') await disable(job, 'gone');
+    else if ((status === 'failed' && disableAfterHours > 0) || isOverdue) await disable(job, 'failing');
+  };
+
+  return {
+    /**
+     * Updates the health after an attempt was recorded. Never rejects: a failed update is repeated after the next
+     * attempt.
+     * @param isOpen whether the circuit was open during the attempt
+     */
+    note: (job: DeliveryJob, settlement: Settlement, isOpen: boolean): Promise<void> =>
+      noteAttempt(job, settlement, isOpen).catch((err: unknown) =>
+        log.warn(
+          { err, webhook_id: job.webhookId, request_id: job.requestId },
+          'could not update the health of a webhook',
+        ),
+      ),
+  };
+}
+
+export type EndpointHealth = ReturnType<typeof createEndpointHealth>;
 
 type WebhookRef = Tenant & { readonly webhookId: string; readonly requestId: string };
 
 /** An instance's observation of an endpoint. */
-export interface HealthNote {
+interface HealthNote {
   readonly ref: WebhookRef;
   readonly failing: boolean;
   /** Whether the failure is to be reported: a delivery has used up its retries, or the circuit is open. */
@@ -31,11 +133,7 @@ interface HealthRow {
  * and of the ends of those that were, each once. If there are several notes for a webhook, the last one wins. Returns
  * the IDs of noted webhooks that have been failing for `failingForHours`; none if it is 0.
  */
-export async function setHealth(
-  pool: Pool,
-  notes: readonly HealthNote[],
-  failingForHours: number,
-): Promise<Set<string>> {
+async function setHealth(pool: Pool, notes: readonly HealthNote[], failingForHours: number): Promise<Set<string>> {
   const last = [...new Map(notes.map((note) => [note.ref.webhookId, note])).values()];
   const rows = await inTransaction(pool, async (tx) => {
     const noted = await writeHealth(tx, last, failingForHours);
