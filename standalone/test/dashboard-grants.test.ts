@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** The dashboard, and the API's endpoints that it serves with sessions. */
 const sources = [
   'services/dashboard/src/**/*.ts',
-  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,incident,key,metrics,replay,request,resource,webhook,webhook-certificate,webhook-filter,workspace}/*.ts',
+  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,event,incident,key,metrics,replay,request,resource,webhook,webhook-certificate,webhook-filter,workspace}/*.ts',
   'packages/api/src/*.ts',
 ];
 

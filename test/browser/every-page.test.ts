@@ -12,6 +12,8 @@ const pages = {
   webhook: '/webhooks/{webhook}',
   deliveries: '/deliveries',
   delivery: '/deliveries/{delivery}',
+  events: '/events',
+  event: '/events/{event}',
   requests: '/requests',
   request: '/requests?id={request}',
   keys: '/settings/keys',
@@ -37,7 +39,10 @@ describeWith('chromium', 'Every page', () => {
     await page.goto(`/w/${world.workspaceId}/live/deliveries`);
     const link = page.getByRole('link', { name: 'resource.created' });
     const delivery = (await link.getAttribute('href'))?.split('/').at(-1) ?? '';
-    created = { webhook: webhook.id, resource: resource.id, request: resource.requestId, delivery };
+    await page.goto(`/w/${world.workspaceId}/live/events`);
+    const ofEvent = page.getByRole('link', { name: 'resource.created' });
+    const event = (await ofEvent.getAttribute('href'))?.split('/').at(-1) ?? '';
+    created = { webhook: webhook.id, resource: resource.id, request: resource.requestId, delivery, event };
   });
 
   const open = async (path: string) => {

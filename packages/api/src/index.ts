@@ -22,6 +22,7 @@ export {
 } from './endpoint.ts';
 export { endpoints } from './endpoints.ts';
 export { eventDocument } from './event/document.ts';
+export { eventEndpoints } from './event/endpoints.ts';
 export { type Event, envelopeOf } from './event/schema.ts';
 export { incidentEndpoints } from './incident/endpoints.ts';
 export type { Incident } from './incident/schema.ts';

@@ -16,12 +16,12 @@ export function text(least: number, most: number) {
     .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most, pattern: withoutNul });
 }
 
-/** Schema of an ID with this prefix, for filters. */
-export function idFilter(prefix: IdPrefix) {
+/** Schema of an ID with one of these prefixes, for filters. */
+export function idFilter(...prefixes: readonly [IdPrefix, ...IdPrefix[]]) {
   return z
     .string()
-    .refine((value) => isId(prefix, value), mustBeId(prefix))
-    .meta({ pattern: idPattern(prefix), examples: [idExample(prefix)] });
+    .refine((value) => prefixes.some((prefix) => isId(prefix, value)), mustBeId(...prefixes))
+    .meta({ pattern: idPattern(...prefixes), examples: [idExample(prefixes[0])] });
 }
 
 /** Character rules that JSON Schema can express. */

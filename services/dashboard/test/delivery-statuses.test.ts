@@ -33,6 +33,6 @@ describe('statuses of deliveries', () => {
     const read = async (path: string) => (await browser.send('GET', `${base}${path}`)).json();
     expect(await read('/deliveries')).toMatchObject({ data: [{ id, ...delayed }] });
     expect(await read(`/deliveries/${id}`)).toMatchObject({ data: { id, ...delayed } });
-    expect(await read(`/webhooks/${webhookId}?health=full`)).toMatchObject({ data: { health: delayed } });
+    expect(await read(`/webhooks/${webhookId}?full_health=true`)).toMatchObject({ data: { health: delayed } });
   });
 });

@@ -74,6 +74,7 @@ const ids: readonly (readonly [string, string])[] = [
   ['/alert_channels', newId('chn')],
   ['/api_keys', newId('key')],
   ['/deliveries', newId('dlv')],
+  ['/events', newId('evt')],
   ['/replays', newId('rpl')],
   ['/resources', newId('res')],
   ['/webhooks', newId('wh')],

@@ -63,12 +63,13 @@ test.each([
 });
 
 test('changes by users are reported to the request log, reads and rejected calls are not', async () => {
-  await using dashboard = disposable(await startDashboard());
+  await using dashboard = disposable(await startDashboard({ TRUSTED_PROXIES: '127.0.0.0/8' }));
   const browser = await dashboard.signIn();
   const base = `/api/workspaces/${ownWorkspace}/sandbox`;
   await browser.send('GET', `${base}/webhooks`);
   await browser.send('DELETE', `${base}/webhooks/wh_1`, { headers: { 'X-CSRF-Token': 'wrong' } });
-  const response = await browser.send('DELETE', `${base}/webhooks/wh_1`);
+  const headers = { 'X-Forwarded-For': '198.51.100.7, 203.0.113.7' };
+  const response = await browser.send('DELETE', `${base}/webhooks/wh_1`, { headers });
   const reports = () => dashboard.recorded.filter(({ method }) => method === 'batchReportRequests');
   await waitUntil(() => reports().length > 0, { what: 'the report' });
   expect(reports()).toMatchObject([
@@ -84,6 +85,8 @@ test('changes by users are reported to the request log, reads and rejected calls
             route: '/v1/webhooks/:id',
             status: response.status,
             actor: 'user:usr_1',
+            // The nearest address that is not a trusted proxy's, as at gateways.
+            clientAddress: '203.0.113.7',
           },
         ],
       },

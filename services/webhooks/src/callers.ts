@@ -42,7 +42,7 @@ export const callers: Callers = {
     cancelReplay,
   ),
   dashboard: [
-    ...forUsers(...portal, countUnfinishedDeliveries, listEventsOfRequest, listEventsOfResource),
+    ...forUsers(...portal, countUnfinishedDeliveries, listEvents, getEvent, listEventsOfRequest, listEventsOfResource),
     // For portal sessions, which act for the key that created them.
     ...forKeys(...portal),
   ],

@@ -72,6 +72,8 @@ export function operationalEventsSuite(target: () => Target): void {
         .body.data;
       expect(revoked?.envelope.data.object).toEqual({ ...current, version: 2 });
       expect(received.map(({ raw }) => `${raw}`).join()).not.toContain(key);
+      const { data } = (await client.get<FeedPage>(`/v1/deliveries?resource_id=${id}`)).body;
+      expect(data).toMatchObject([{ resource_id: id }, { resource_id: id }]);
     });
 
     test('webhook.disabled and webhook.enabled contain the webhook, and are not sent to that webhook', async () => {

@@ -87,7 +87,7 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /webhooks': tenant(nothing, ({ webhookCursor: cursor }) => ({ query: { cursor } })),
   'POST /webhooks': tenant(() => ({ body: { url, events: ['*'] } })),
-  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { health: 'full' } })),
+  'GET /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, query: { full_health: 'true' } })),
   'PATCH /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook, body: { status: 'disabled', url } })),
   'DELETE /webhooks/{id}': tenant(({ webhook }) => ({ id: webhook })),
   'POST /webhooks/filter_test': tenant(({ event }) => ({
@@ -133,6 +133,8 @@ export const entries: Readonly<Record<string, Entry>> = {
   'POST /resources': tenant(() => ({ body: { name: 'Mine', metadata: {} } })),
   'GET /resources/{id}': tenant(({ resource }) => ({ id: resource, query: { input_type: 'true' } })),
   'GET /resources/{id}/events': tenant(({ resource }) => ({ id: resource })),
+  'GET /events': tenant(nothing),
+  'GET /events/{id}': tenant(({ event }) => ({ id: event, query: { request_id: 'true' } })),
   'PATCH /resources/{id}': tenant(({ resource }) => ({ id: resource, body: { name: 'Mine' } })),
   'DELETE /resources/{id}': tenant(({ resource }) => ({ id: resource })),
 

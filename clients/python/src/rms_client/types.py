@@ -2278,6 +2278,7 @@ class ListDeliveriesQuery(TypedDict):
     event_type: NotRequired[Literal["resource.created", "resource.updated", "resource.deleted", "resource.status_changed", "webhook.disabled", "webhook.enabled", "webhook.failing", "webhook.recovered", "delivery.failed", "api_key.created", "api_key.rolled", "api_key.revoked", "api_key.expiring", "quota.warning", "quota.exceeded"]]
     event_id: NotRequired[str]
     resource_id: NotRequired[str]
+    """Resource of the event. Of an operational event: its webhook, key or workspace."""
     request_id: NotRequired[str]
     test: NotRequired[bool]
     """true: only test deliveries; false: none."""

@@ -1910,6 +1910,7 @@ export interface ListDeliveriesQuery {
   status?: readonly ("pending" | "delivered" | "failed" | "retrying" | "skipped" | "canceled")[] | undefined;
   event_type?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.status_changed" | "webhook.disabled" | "webhook.enabled" | "webhook.failing" | "webhook.recovered" | "delivery.failed" | "api_key.created" | "api_key.rolled" | "api_key.revoked" | "api_key.expiring" | "quota.warning" | "quota.exceeded" | undefined;
   event_id?: string | undefined;
+  /** Resource of the event. Of an operational event: its webhook, key or workspace. */
   resource_id?: string | undefined;
   request_id?: string | undefined;
   /** true: only test deliveries; false: none. */

@@ -1,4 +1,4 @@
-import { eventTypes } from '@rms/base/webhook-events';
+import { eventTypes, subjectPrefixes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
@@ -27,7 +27,9 @@ const listDeliveries = defineEndpoint({
       .describe('May be repeated; a delivery must have one of the statuses.'),
     event_type: z.enum(eventTypes).optional(),
     event_id: idFilter('evt').optional(),
-    resource_id: idFilter('res').optional(),
+    resource_id: idFilter(...subjectPrefixes)
+      .optional()
+      .describe('Resource of the event. Of an operational event: its webhook, key or workspace.'),
     request_id: text(1, 128).optional(),
     test: flag.describe('true: only test deliveries; false: none.'),
     ...createdRange,

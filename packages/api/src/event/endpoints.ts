@@ -1,7 +1,7 @@
 import type { ListEventsResponse } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { z } from 'zod';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
-import { pageQuery, pageSizeOf, pageUrl } from '../list.ts';
+import { flag, pageQuery, pageSizeOf, pageUrl } from '../list.ts';
 import { eventJson, eventListJson } from './document.ts';
 import { after, eventList, oneEvent } from './schema.ts';
 
@@ -63,7 +63,7 @@ function pagePositionOf(
   };
 }
 
-export const getEvent = defineEndpoint({
+export const getEvent = defineEndpoint<{ request_id?: 'true' | 'false' | undefined } | undefined, unknown>({
   method: 'get',
   path: '/v1/events/{id}',
   operationId: 'getEvent',
@@ -71,8 +71,9 @@ export const getEvent = defineEndpoint({
   tag: 'Events',
   permission: 'events:read',
   conditional: true,
+  queryOfUsers: z.strictObject({ request_id: flag.describe('true: also returns the ID of the request.') }),
   success: { status: 200, description: 'The event, as in the feed.', schema: oneEvent },
-  async handle({ context, id, tenant, backend, signal, may }) {
+  async handle({ context, id, query, tenant, backend, signal, may }) {
     checkId('evt', id);
     const { workspaceId, environment } = tenant;
     const { event } = await backend.events.getEvent(
@@ -80,7 +81,9 @@ export const getEvent = defineEndpoint({
       { context: context(), signal: signal() },
     );
     if (!event) throw new Error('the webhooks service returned no event');
-    return oneResponse(200, { json: eventJson(event) });
+    const json = eventJson(event);
+    if (query?.request_id !== 'true') return oneResponse(200, { json });
+    return oneResponse(200, { json: `${json.slice(0, -1)},"request_id":${JSON.stringify(event.requestId)}}` });
   },
 });
 

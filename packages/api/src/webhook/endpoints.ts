@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
 import { type Call, checkId, defineEndpoint, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
-import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { seconds, toDuration } from '../time-schemas.ts';
 import { testFilter } from '../webhook-filter/endpoints.ts';
 import {
@@ -72,14 +72,14 @@ export const createWebhook = defineEndpoint({
 });
 
 /** Pages show more of the health than the API, where it would change the ETag as time passes. */
-const fullHealth = { health: z.literal('full').optional() };
+const fullHealth = { full_health: flag };
 
 /** Query of an endpoint that shows webhooks: whether it shows their full health. */
 interface HealthQuery {
-  readonly health?: string | undefined;
+  readonly full_health?: 'true' | 'false' | undefined;
 }
 
-const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
+const getWebhook = defineEndpoint<HealthQuery | undefined, unknown>({
   method: 'get',
   path: '/v1/webhooks/{id}',
   operationId: 'getWebhook',
@@ -104,7 +104,7 @@ const getWebhook = defineEndpoint<{ health?: 'full' | undefined }, unknown>({
 });
 
 const listQuery = z.strictObject({ ...pageQuery, ...webhookFilters });
-const listQueryOfUsers = listQuery.extend({ health: listQuery.shape.health.or(fullHealth.health) });
+const listQueryOfUsers = listQuery.extend(fullHealth);
 
 const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
@@ -123,7 +123,7 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
     const { context, query, tenant, backend, url, signal } = call;
     const { workspaceId, environment } = tenant;
     const options = { context: context(), signal: signal() };
-    const health = query.health === 'full' ? undefined : query.health;
+    const { health } = query;
     const { totalSize, ...page } = await backend.webhooks.listWebhooks(
       {
         workspaceId,
@@ -220,6 +220,7 @@ const pauseWebhook = defineEndpoint({
   tag: 'Webhooks',
   permission: 'webhooks:write',
   idempotent: true,
+  conditional: true,
   success: { status: 200, description: 'The paused webhook.', schema: oneWebhook },
   handle: (call) => changeStatus(call, (...sent) => call.backend.webhooks.pauseWebhook(...sent)),
 });
@@ -233,6 +234,7 @@ const resumeWebhook = defineEndpoint({
   tag: 'Webhooks',
   permission: 'webhooks:write',
   idempotent: true,
+  conditional: true,
   success: { status: 200, description: 'The active webhook.', schema: oneWebhook },
   handle: (call) => changeStatus(call, (...sent) => call.backend.webhooks.resumeWebhook(...sent)),
 });
@@ -334,7 +336,7 @@ const testWebhook = defineEndpoint({
 });
 
 function documentFor(query: HealthQuery | undefined) {
-  return query?.health === 'full' ? fullWebhookDocument : webhookDocument;
+  return query?.full_health === 'true' ? fullWebhookDocument : webhookDocument;
 }
 
 /** The literal path stands before the paths with `{id}`, which match it too. */

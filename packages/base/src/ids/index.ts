@@ -71,8 +71,9 @@ export function newId(prefix: IdPrefix, atMs?: number): string {
 /** 128 bits: the first of 26 characters has three. */
 const body = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** Returns the pattern of IDs with this prefix, as a regular expression for a whole text. */
-export function idPattern(prefix: IdPrefix): string {
+/** Returns the pattern of IDs with one of these prefixes, as a regular expression for a whole text. */
+export function idPattern(...prefixes: readonly IdPrefix[]): string {
+  const prefix = prefixes.length === 1 ? prefixes[0] : `(?:${prefixes.join('|')})`;
   return `^${prefix}_${body.source.slice(1)}`;
 }
 
@@ -81,9 +82,11 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && body.test(text.slice(prefix.length + 1));
 }
 
-/** Returns the validation error message for a value that is not an ID with this prefix. */
-export function mustBeId(prefix: IdPrefix): string {
-  return `must be an ID: "${prefix}_" and 26 characters, such as ${idExample(prefix)}`;
+/** Returns the validation error message for a value that is not an ID with one of these prefixes. */
+export function mustBeId(...prefixes: readonly [IdPrefix, ...IdPrefix[]]): string {
+  const starts = prefixes.map((prefix) => `"${prefix}_"`);
+  const last = starts.length > 1 ? ` or ${starts.pop()}` : '';
+  return `must be an ID: ${starts.join(', ')}${last} and 26 characters, such as ${idExample(prefixes[0])}`;
 }
 
 /** Returns an ID with this prefix for documents and messages. */

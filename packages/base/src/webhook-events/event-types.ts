@@ -24,6 +24,9 @@ export const operationalEventTypes = [
 /** All types of events. */
 export const eventTypes = [...resourceEventTypes, ...operationalEventTypes] as const;
 
+/** ID prefixes of the objects that events are about: resources, and webhooks, keys and workspaces of operational events. */
+export const subjectPrefixes = ['res', 'wh', 'key', 'ws'] as const;
+
 export type ResourceEventType = (typeof resourceEventTypes)[number];
 export type OperationalEventType = (typeof operationalEventTypes)[number];
 export type EventType = (typeof eventTypes)[number];

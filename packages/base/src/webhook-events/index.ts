@@ -8,5 +8,6 @@ export {
   operationalEventTypes,
   receivedTypes,
   resourceEventTypes,
+  subjectPrefixes,
 } from './event-types.ts';
 export { type SampleParts, sampleEvent } from './sample-event.ts';

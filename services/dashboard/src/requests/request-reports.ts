@@ -56,6 +56,7 @@ export function createRequestReports({ backend, isKept, lost, log }: Parts): Req
               errorCode,
               actor: context.actor ?? '',
               keyId: context.principal?.keyId ?? '',
+              clientAddress: context.clientAddress ?? '',
               durationMs: performance.now() - startedAtMs,
             },
           ],

@@ -2,6 +2,7 @@ import {
   alertChannelEndpoints,
   alertRuleEndpoints,
   deliveryEndpoints,
+  eventEndpoints,
   incidentEndpoints,
   keyEndpoints,
   metricsEndpoints,
@@ -97,6 +98,7 @@ export const endpoints: readonly Endpoint[] = [
 
   ...resourceEndpoints.map(apiEndpoint),
   listResourceEvents,
+  ...eventEndpoints.map(apiEndpoint),
 
   listMembers,
   listMemberKeys,

@@ -13,7 +13,7 @@ import { queryClient } from './api/query-client.ts';
 import { ErrorPage } from './layout/error-page.tsx';
 import { NotFoundPage } from './layout/not-found-page.tsx';
 import { Shell } from './layout/shell.tsx';
-import { deliverySearch, environmentOf, formatSearch, parseSearch, textSearch } from './search.ts';
+import { deliverySearch, environmentOf, formatSearch, parseSearch, textSearch, webhookSearch } from './search.ts';
 
 /** Returns the account, or redirects to the sign-in page. */
 async function requireAccount({ location }: { readonly location: { readonly href: string } }) {
@@ -131,7 +131,7 @@ const key = createRoute({
 const webhooks = createRoute({
   getParentRoute: () => tenant,
   path: '/webhooks',
-  validateSearch: textSearch('cursor'),
+  validateSearch: webhookSearch,
   component: lazyRouteComponent(() => import('./features/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 });
 
@@ -174,6 +174,19 @@ const resource = createRoute({
   component: lazyRouteComponent(() => import('./features/resources/resource-page.tsx'), 'ResourcePage'),
 });
 
+const events = createRoute({
+  getParentRoute: () => tenant,
+  path: '/events',
+  validateSearch: textSearch('resource', 'cursor', 'live'),
+  component: lazyRouteComponent(() => import('./features/events/events-page.tsx'), 'EventsPage'),
+});
+
+const event = createRoute({
+  getParentRoute: () => tenant,
+  path: '/events/$id',
+  component: lazyRouteComponent(() => import('./features/events/event-page.tsx'), 'EventPage'),
+});
+
 const requests = createRoute({
   getParentRoute: () => tenant,
   path: '/requests',
@@ -209,7 +222,7 @@ const limits = createRoute({
 const alerts = createRoute({
   getParentRoute: () => tenant,
   path: '/settings/alerts',
-  validateSearch: textSearch('cursor'),
+  validateSearch: textSearch('status', 'cursor'),
   component: lazyRouteComponent(() => import('./features/alerts/alerts-page.tsx'), 'AlertsPage'),
 });
 
@@ -241,6 +254,8 @@ const routeTree = root.addChildren([
     delivery,
     resources,
     resource,
+    events,
+    event,
     requests,
     team,
     alerts,

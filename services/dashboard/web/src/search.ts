@@ -27,6 +27,9 @@ export function textSearch<const Name extends string>(...names: Name[]) {
   };
 }
 
+/** Reads the search parameters of the webhook list, in the dashboard and in the portal. */
+export const webhookSearch = textSearch('url', 'status', 'health', 'cursor');
+
 /** Reads the search parameters of the delivery list, in the dashboard and in the portal. */
 export const deliverySearch = textSearch(
   'webhook',

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { toScope } from '@rms/base/tenant';
+import { subjectPrefixes } from '@rms/base/webhook-events';
 import { makePageToken, readPageToken } from '@rms/postgres/db';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
@@ -18,7 +19,11 @@ export function listDeliveries({
     const { pageSize, pageToken, webhookId, requestId, eventId, eventType, resourceId, since, until, test } = request;
     const attempts = request.withAttempts ? 'summaries' : 'none';
     checkPageSize(pageSize, longPage);
-    checkIdFilters({ webhook_id: ['wh', webhookId], event_id: ['evt', eventId], resource_id: ['res', resourceId] });
+    checkIdFilters({
+      webhook_id: [webhookId, 'wh'],
+      event_id: [eventId, 'evt'],
+      resource_id: [resourceId, ...subjectPrefixes],
+    });
     const scope = toScope(request);
     const statuses = toStatusNames(
       request.status === DeliveryStatus.UNSPECIFIED ? request.statuses : [...request.statuses, request.status],

@@ -56,11 +56,13 @@ export function checkCallable(status: WebhookStatus | null): void {
 
 /**
  * Throws `invalid_request` for filters that are neither empty nor an ID, which no row can match.
- * @param filters prefix and value by field
+ * @param filters value and prefixes by field
  */
-export function checkIdFilters(filters: Readonly<Record<string, readonly [prefix: IdPrefix, id: string]>>): void {
-  const details = Object.entries(filters).flatMap(([field, [prefix, id]]) =>
-    id === '' || isId(prefix, id) ? [] : { field, message: mustBeId(prefix) },
+export function checkIdFilters(
+  filters: Readonly<Record<string, readonly [id: string, ...prefixes: [IdPrefix, ...IdPrefix[]]]>>,
+): void {
+  const details = Object.entries(filters).flatMap(([field, [id, ...prefixes]]) =>
+    id === '' || prefixes.some((prefix) => isId(prefix, id)) ? [] : { field, message: mustBeId(...prefixes) },
   );
   if (details.length > 0) throw new RmsError('invalid_request', { details });
 }

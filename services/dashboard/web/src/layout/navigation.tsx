@@ -15,6 +15,7 @@ const home = '/w/$workspace/$environment';
 const main = [
   { text: 'Overview', icon: 'overview', permission: 'metrics:read', to: home },
   { text: 'Resources', icon: 'resources', permission: 'resources:read', to: '/w/$workspace/$environment/resources' },
+  { text: 'Events', icon: 'events', permission: 'events:read', to: '/w/$workspace/$environment/events' },
   { text: 'Webhooks', icon: 'webhooks', permission: 'webhooks:read', to: '/w/$workspace/$environment/webhooks' },
   {
     text: 'Delivery logs',

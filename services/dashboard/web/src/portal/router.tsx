@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-router';
 import type { PortalDocument } from '../../../src/documents/portal.ts';
 import { ErrorPage } from '../layout/error-page.tsx';
-import { deliverySearch, formatSearch, parseSearch, textSearch } from '../search.ts';
+import { deliverySearch, formatSearch, parseSearch, webhookSearch } from '../search.ts';
 import { PortalNotFound, PortalShell } from './portal-pages.tsx';
 
 /**
@@ -38,7 +38,7 @@ export function createPortalRouter(session: PortalDocument) {
   const webhooks = createRoute({
     getParentRoute: () => tenant,
     path: '/webhooks',
-    validateSearch: textSearch('cursor'),
+    validateSearch: webhookSearch,
     component: lazyRouteComponent(() => import('../features/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   });
   const newWebhook = createRoute({

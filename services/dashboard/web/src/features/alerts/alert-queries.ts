@@ -17,8 +17,11 @@ export function useChannels(): UseQueryResult<List<AlertChannel>> {
 }
 
 /** Queries a page of incidents, newest first. */
-export function useIncidents(cursor: string | undefined): UseQueryResult<List<Incident>> {
-  return useTenantQuery('/incidents', { search: { cursor } });
+export function useIncidents(search: {
+  readonly status?: string;
+  readonly cursor?: string;
+}): UseQueryResult<List<Incident>> {
+  return useTenantQuery('/incidents', { search });
 }
 
 /** Queries the newest open incidents. */

@@ -1,6 +1,6 @@
 import type { AlertRule, AlertRuleTest, Incident } from '@rms/api';
 import { alertRules } from '@rms/base/alert-rules';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
   cursorOf,
@@ -15,6 +15,7 @@ import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { durationText } from '../../ui/duration.ts';
+import { SelectField } from '../../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -179,15 +180,40 @@ function StateBadge({ end_reason: reason }: Incident) {
   return <Badge tone={tone}>{label}</Badge>;
 }
 
+const from = '/w/$workspace/$environment/settings/alerts';
+const statusOptions = [
+  ['', 'Any status'],
+  ['open', 'Open'],
+  ['closed', 'Closed'],
+] as const;
+
 /** Card with past and open incidents. */
 function Incidents() {
-  const { cursor } = useSearch({ from: '/w/$workspace/$environment/settings/alerts' });
-  const { data, error } = useIncidents(cursor);
+  const search = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const { data, error } = useIncidents(search);
   return (
-    <Card title="History" flush>
+    <Card
+      title="History"
+      actions={
+        <SelectField
+          label="Status"
+          value={search.status ?? ''}
+          options={statusOptions}
+          onChange={({ target: { value: status } }) =>
+            void navigate({ search: status ? { status } : {}, replace: true })
+          }
+        />
+      }
+      flush
+    >
       <ErrorNote error={error} />
       {data ? null : error ? null : <Loading what="the history" rows={3} />}
-      {data?.data.length === 0 ? (
+      {data?.data.length === 0 && search.status ? (
+        <Empty icon="alerts" title={`No ${search.status} incidents`}>
+          Change the filter.
+        </Empty>
+      ) : data?.data.length === 0 ? (
         <Empty icon="alerts" title="No incidents yet">
           Incidents appear here and are emailed to the recipients of the rule. Test a rule to see its email.
         </Empty>

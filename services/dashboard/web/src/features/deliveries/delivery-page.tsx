@@ -20,6 +20,7 @@ export function DeliveryPage() {
   const maySend = useMay('deliveries:write');
   const mayReadResources = useMay('resources:read');
   const mayReadRequests = useMay('requests:read');
+  const mayReadEvents = useMay('events:read');
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
   const { data: limits } = useLimits();
@@ -119,7 +120,20 @@ export function DeliveryPage() {
                 </Link>
               ),
             ],
-            ['Event', <CopyableId key="event" id={delivery.event_id} />],
+            [
+              'Event',
+              isTest || !mayReadEvents ? (
+                <CopyableId key="event" id={delivery.event_id} />
+              ) : (
+                <Link
+                  key="event"
+                  to="/w/$workspace/$environment/events/$id"
+                  params={{ ...tenant, id: delivery.event_id }}
+                >
+                  <code>{delivery.event_id}</code>
+                </Link>
+              ),
+            ],
             [
               'Request',
               mayReadRequests ? (

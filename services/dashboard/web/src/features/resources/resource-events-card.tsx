@@ -47,10 +47,13 @@ export function ResourceEventsCard({ id }: { readonly id: string }) {
 }
 
 function EventCell({ of: { id, type, created_at, data } }: { readonly of: ResourceEventDocument }) {
+  const tenant = useTenant();
   return (
     <div className="stack-small">
       <span>{type}</span>
-      <code className="small break">{id}</code>
+      <Link to="/w/$workspace/$environment/events/$id" params={{ ...tenant, id }} className="small break">
+        <code>{id}</code>
+      </Link>
       <details>
         <summary className="small">Payload</summary>
         {data === null ? (

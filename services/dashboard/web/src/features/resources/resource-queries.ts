@@ -50,7 +50,13 @@ export function useResourceTotal(everyMs: number): UseQueryResult<number> {
   });
 }
 
-/** Queries a page with a resource's events, newest first. */
-export function useResourceEvents(id: string, cursor: string | undefined): UseQueryResult<ResourceEventList> {
-  return useTenantQuery(`/resources/${id}/events`, { search: { cursor } });
+/** Queries a page with a resource's events, newest first. `id`: undefined for no query. */
+export function useResourceEvents(
+  id: string | undefined,
+  cursor: string | undefined,
+): UseQueryResult<ResourceEventList> {
+  return useTenantQuery(`/resources/${encodeURIComponent(id ?? '')}/events`, {
+    search: { cursor },
+    enabled: id !== undefined,
+  });
 }

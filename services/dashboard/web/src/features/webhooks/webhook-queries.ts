@@ -3,7 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { type List, useTenantObject, useTenantQuery } from '../../api/tenant.ts';
 
 const perPage = '100';
-const fullHealth = { health: 'full' };
+const fullHealth = { full_health: 'true' };
 
 /** Queries a webhook with its full health. `id`: undefined while it is unknown. */
 export function useWebhook(
@@ -18,9 +18,14 @@ export function useWebhooks(everyMs: number | false = false): UseQueryResult<Lis
   return useTenantQuery('/webhooks', { search: { per_page: perPage }, everyMs });
 }
 
+/** Filters of the list, with the names and values of the URL's search parameters. */
+export type WebhookFilter = Partial<Record<'url' | 'status' | 'health', string>>;
+
 /** Queries a page of webhooks with their full health. */
-export function useWebhooksWithHealth(cursor: string | undefined): UseQueryResult<List<FullWebhook>> {
-  return useTenantQuery('/webhooks', { search: { ...fullHealth, cursor, per_page: perPage }, everyMs: 10_000 });
+export function useWebhooksWithHealth(
+  search: WebhookFilter & { readonly cursor?: string },
+): UseQueryResult<List<FullWebhook>> {
+  return useTenantQuery('/webhooks', { search: { ...search, ...fullHealth, per_page: perPage }, everyMs: 10_000 });
 }
 
 /** Queries the first page of webhooks with a state of their health. */
