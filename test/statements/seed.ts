@@ -71,6 +71,7 @@ const fewPerWorkspace = new Set([
   'alerts.channels',
   'alerts.disabled_webhooks',
   'alerts.expiring_keys',
+  'alerts.reported_conditions',
   'alerts.unsubscribed',
   'alerts.webhook_runs',
   'webhooks.endpoints',

@@ -16,7 +16,7 @@ export const pageQuery = {
         Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 100, default: defaultPageSize });
       },
     })
-    .describe('Items per page.'),
+    .describe('Items per page. A page with at least one item is shorter if it would exceed 1 MiB.'),
   cursor: z
     .string()
     .regex(/^[\w-]+$/, 'is not a cursor of this list')

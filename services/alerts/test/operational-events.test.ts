@@ -52,12 +52,24 @@ describe('operational events of alerts', () => {
     ]);
   });
 
-  test('a disabled rule causes no events', async () => {
+  test('a disabled rule sends its events once, also when it is enabled later', async () => {
     const { tenant } = service.newOwner();
-    await service.alerts.updateRule({ ...tenant, kind: AlertKind.QUOTA, enabled: false });
+    const set = (enabled: boolean) =>
+      Promise.all(
+        [AlertKind.QUOTA, AlertKind.KEY_EXPIRY].map((kind) => service.alerts.updateRule({ ...tenant, kind, enabled })),
+      );
+    await set(false);
     await use(tenant, 80);
+    const expireTime = timestampFromMs(Date.now() + 6 * 86_400_000);
+    const key = { workspaceId: tenant.workspaceId, environment: Environment.LIVE, id: 'key_soon', name: 'nightly' };
+    service.auth.setKeys({ ...key, expireTime, version: 3n });
+    const found = await untilCount(tenant, 2);
+    expect(found.map(({ type }) => type).sort()).toEqual(['api_key.expiring', 'quota.warning']);
+    expect((await service.alerts.listIncidents({ ...tenant, pageSize: 10 })).incidents).toEqual([]);
+    await set(true);
     await waitForEvaluation(service.database, tenant);
-    expect(await eventsOf(tenant)).toEqual([]);
+    expect((await service.alerts.listIncidents({ ...tenant, pageSize: 10 })).incidents).toHaveLength(2);
+    expect(await eventsOf(tenant)).toEqual(found);
   });
 
   test('api_key.expiring: once, with the key as the API returns it', async () => {

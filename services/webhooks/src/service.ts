@@ -44,6 +44,7 @@ import { cancelReplay } from './rpc/cancel-replay.ts';
 import { countContents } from './rpc/count-contents.ts';
 import { countDeliveries } from './rpc/count-deliveries.ts';
 import { countUnfinishedDeliveries } from './rpc/count-unfinished-deliveries.ts';
+import { countWebhooks } from './rpc/count-webhooks.ts';
 import { createWebhook } from './rpc/create-webhook.ts';
 import { deleteContents } from './rpc/delete-contents.ts';
 import { deleteWebhook } from './rpc/delete-webhook.ts';
@@ -166,6 +167,7 @@ export function createWebhooks(config: WebhooksConfig, context: WebhooksContext)
         testWebhook: testWebhook(parts),
         testFilter: testFilter(parts),
         batchGetWebhookHealth: batchGetWebhookHealth(parts),
+        countWebhooks: countWebhooks(parts),
       }),
       rpcService(DeliveriesService, {
         listDeliveries: listDeliveries(parts),

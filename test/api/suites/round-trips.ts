@@ -15,10 +15,120 @@ const volatile = ['updated_at', 'health', 'last_used_at', 'last_used_ip', 'clien
 const text = (most: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength: most });
 const future = fc.date({ min: new Date('2030-01-01'), max: new Date('2099-01-01'), noInvalidDate: true });
 const delay = fc.integer({ min: 1, max: 604_800_00 }).map((hundredths) => hundredths / 100);
+const seconds = (least: number, most: number) =>
+  fc.integer({ min: least * 100, max: most * 100 }).map((hundredths) => hundredths / 100);
+const storable = (most: number) =>
+  fc.string({ unit: 'grapheme', maxLength: most }).map((value) => value.replaceAll('\0', ''));
+const headerName = fc.stringMatching(/^X-[A-Z][a-z]{1,8}(?:-[A-Z][a-z]{1,8})?$/);
+const headerValue = fc.stringMatching(/^(?:[!-~](?:[ -~]{0,20}[!-~])?)$/);
+/** Few, because each of them is asked once to confirm. */
+const addresses = ['ops@example.com', 'on-call@example.com', 'nightly@example.com'];
+const exampleUrl = fc.webPath({ size: 'small' }).map((path) => `https://example.com${path}`);
 const some = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] });
 
+/** A filter of up to 3 levels. */
+const { filter } = fc.letrec((tie) => ({
+  condition: fc
+    .tuple(
+      fc.constantFrom('name', 'status', 'input_type', 'metadata.team', 'previous_attributes.status'),
+      fc.oneof(
+        fc.record({ op: fc.constantFrom('eq', 'ne', 'prefix'), value: text(20).map((value) => value.toWellFormed()) }),
+        fc.record({
+          op: fc.constantFrom('in', 'not_in'),
+          value: fc.array(fc.stringMatching(/^[ -~]{0,20}$/), { minLength: 1, maxLength: 5 }),
+        }),
+        fc.record({ op: fc.constantFrom('exists', 'not_exists') }),
+      ),
+    )
+    .map(([field, condition]) => ({ field, ...condition })),
+  inner: fc.oneof(tie('condition'), group(tie('condition'))),
+  filter: group(fc.oneof(tie('condition'), tie('inner'))),
+}));
+
+function group(elements: fc.Arbitrary<unknown>): fc.Arbitrary<object> {
+  const list = fc.array(elements, { minLength: 1, maxLength: 3 });
+  return fc.oneof(fc.record({ all: list }), fc.record({ any: list }));
+}
+
+/** Changes of a webhook. A secret header needs a value in the first request that names it. */
+const webhookChanges = fc
+  .tuple(
+    some({
+      url: exampleUrl,
+      events: fc.constantFrom(['*'], ['resource.created'], ['resource.deleted', 'webhook.disabled', 'quota.warning']),
+      status: fc.constantFrom('active', 'paused', 'disabled'),
+      description: storable(50),
+      ordered: fc.boolean(),
+      timeout: seconds(1, 30),
+      signature_alias: fc.option(headerName),
+      filter: fc.option(filter),
+      retry_policy: fc.oneof(
+        fc.record({ delays: fc.array(delay, { minLength: 1, maxLength: 50 }) }),
+        fc
+          .record({ max_retries: fc.integer({ min: 0, max: 50 }), initial_delay: fc.constant(0.5), max_delay: delay })
+          .map((policy) => ({ ...policy, max_delay: Math.max(1, policy.max_delay) })),
+      ),
+      rate_limit: some({
+        requests_per_second: fc.option(fc.double({ min: 0.01, max: 10_000, noNaN: true })),
+        max_concurrency: fc.integer({ min: 1, max: 1_000 }),
+      }),
+    }),
+    fc.option(
+      fc.uniqueArray(fc.tuple(headerName, headerValue, fc.boolean()), {
+        maxLength: 5,
+        selector: ([name]) => name.toLowerCase(),
+      }),
+    ),
+  )
+  .map(([change, headers]) => {
+    if (headers === null) return change;
+    const secret = headers.filter(([, , isSecret]) => isSecret).map(([name]) => name);
+    const { signature_alias: alias, ...others } = change;
+    const names = headers.map(([name]) => name.toLowerCase());
+    return {
+      ...others,
+      ...(typeof alias === 'string' && names.includes(alias.toLowerCase()) ? {} : change),
+      headers: Object.fromEntries(headers.map(([name, value]) => [name, value])),
+      secret_headers: secret,
+    };
+  });
+
+const shares = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
+const thresholds: Readonly<Record<string, fc.Arbitrary<number>>> = {
+  api_error_rate: shares,
+  delivery_failure_rate: shares,
+  delivery_failures_in_a_row: fc.integer({ min: 1, max: 10_000 }),
+  quota: shares,
+  rate_limited: fc.integer({ min: 1, max: 1_000_000 }),
+  key_expiry: fc.integer({ min: 1, max: 90 }),
+};
+
+/** Changes of an alert rule. A field that is null is not supported by the kind. */
+function ruleChanges({ kind, window, minimum }: Document, channels: readonly string[]): fc.Arbitrary<object> {
+  const threshold = thresholds[kind as string];
+  return some({
+    enabled: fc.boolean(),
+    to_owners: fc.boolean(),
+    recipients: fc.subarray(addresses),
+    channels: fc.subarray([...channels]),
+    ...(threshold ? { threshold } : {}),
+    ...(window === null ? {} : { window: fc.integer({ min: 1, max: 1_440 }).map((minutes) => minutes * 60) }),
+    ...(minimum === null ? {} : { minimum: fc.integer({ min: 1, max: 1_000_000 }) }),
+  });
+}
+
+/** The fields that only channels of a type have. */
+const channelFields: Readonly<Record<string, Record<string, fc.Arbitrary<unknown>>>> = {
+  email: { addresses: fc.subarray(addresses, { minLength: 1 }) },
+  pagerduty: { routing_key: fc.stringMatching(/^[0-9a-z]{32}$/) },
+  slack: { url: exampleUrl },
+  webhook: { url: exampleUrl },
+};
+
+type Changes = fc.Arbitrary<object> | ((document: Document, channels: readonly string[]) => fc.Arbitrary<object>);
+
 /** Changes of each object that PATCH or PUT changes, by endpoint path. */
-const changes: Readonly<Record<string, fc.Arbitrary<object>>> = {
+const changes: Readonly<Record<string, Changes>> = {
   '/v1/resources/{id}': some({
     name: text(100),
     status: fc.constantFrom('active', 'inactive', 'archived'),
@@ -32,30 +142,14 @@ const changes: Readonly<Record<string, fc.Arbitrary<object>>> = {
   }),
   '/v1/api_keys/{id}': some({
     name: text(50),
-    allowed_ips: fc.uniqueArray(fc.ipV4(), { maxLength: 3 }),
-    rate_limit: fc.option(fc.integer({ min: 1, max: 1_000 })),
+    allowed_ips: fc.uniqueArray(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 3 }),
+    rate_limit: fc.option(fc.integer({ min: 1, max: 1_000_000 })),
     expires_at: fc.option(future.map((date) => date.toISOString())),
   }),
-  '/v1/webhooks/{id}': some({
-    url: fc.webPath({ size: 'small' }).map((path) => `https://example.com${path}`),
-    events: fc.constantFrom(['*'], ['resource.created'], ['resource.deleted', 'resource.updated']),
-    status: fc.constantFrom('active', 'disabled'),
-    description: fc.string({ unit: 'grapheme', maxLength: 50 }).map((value) => value.replaceAll('\0', '')),
-    ordered: fc.boolean(),
-    retry_policy: fc.oneof(
-      fc.record({ delays: fc.array(delay, { minLength: 1, maxLength: 5 }) }),
-      fc
-        .record({ max_retries: fc.integer({ min: 0, max: 50 }), initial_delay: fc.constant(0.5), max_delay: delay })
-        .map((policy) => ({ ...policy, max_delay: Math.max(1, policy.max_delay) })),
-    ),
-    rate_limit: some({
-      requests_per_second: fc.option(fc.integer({ min: 1, max: 10_000 })),
-      max_concurrency: fc.integer({ min: 1, max: 1_000 }),
-    }),
-  }),
-  '/v1/alert_channels/{id}': some({ name: text(50) }),
+  '/v1/webhooks/{id}': webhookChanges,
+  '/v1/alert_channels/{id}': ({ type }) => some({ name: text(50), ...channelFields[type as string] }),
   '/v1/members/{id}': fc.record({ role: fc.constantFrom('viewer', 'developer', 'admin') }),
-  '/v1/alert_rules/{kind}': some({ enabled: fc.boolean(), to_owners: fc.boolean() }),
+  '/v1/alert_rules/{kind}': ruleChanges,
 };
 
 /** What GET returns can be sent back: a script can read an object, change one field and write all of them. */
@@ -114,15 +208,18 @@ export function roundTripsSuite(target: () => Target): void {
     test('every object that can be changed accepts the fields that GET returns, and stays the same', async () => {
       expect(changing.map(({ path }) => path).sort()).toEqual(Object.keys(changes).sort());
       const urls = await objects();
+      const channels = (urls['/v1/alert_channels/{id}'] ?? []).map((url) => url.split('/').at(-1) ?? '');
       for (const endpoint of changing) {
+        const given = changes[endpoint.path] ?? fc.constant({});
         for (const url of urls[endpoint.path] ?? []) {
+          const document = expectStatus(await client.get<One<Document>>(url), 200).body.data;
           await fc.assert(
-            fc.asyncProperty(changes[endpoint.path] ?? fc.constant({}), async (change) => {
+            fc.asyncProperty(typeof given === 'function' ? given(document, channels) : given, async (change) => {
               const method = endpoint.method.toUpperCase();
               expectStatus(await client.send<object>(method, url, { json: change }), 200);
               await sendBack(endpoint, url);
             }),
-            { numRuns: 10 },
+            { numRuns: 20 },
           );
         }
       }

@@ -216,7 +216,7 @@ export function webhookOperationsSuite(target: () => Target): void {
       const { webhook } = await subscribe(client, own);
       const path = `/v1/webhooks/${webhook.id}`;
       const paused = await client.post<One<Webhook>>(`${path}/pause`, {});
-      expect(paused.headers.get('ETag')).toBe((await client.get(path)).headers.get('ETag'));
+      expect(paused.headers.etag).toBe((await client.get(path)).headers.etag);
       expect([paused.status, paused.body.data.status, paused.body.data.health.state]).toEqual([
         200,
         'paused',

@@ -13,6 +13,7 @@ import { newAccount, type Target } from '../support/shape.ts';
 interface Workspace {
   id: string;
   usage: { requests: number } | null;
+  objects: Record<'keys' | 'webhooks', { count: number; limit: number | null }>;
 }
 
 export function workspaceSuite(target: () => Target): void {
@@ -33,6 +34,10 @@ export function workspaceSuite(target: () => Target): void {
         environment: 'live',
         plan: null,
         limits: { window_seconds: expect.any(Number) },
+        objects: {
+          keys: { count: expect.any(Number), limit: 1_000 },
+          webhooks: { count: expect.any(Number), limit: 1_000 },
+        },
         server_time: expect.stringMatching(timestampForm),
         version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       });
@@ -44,6 +49,22 @@ export function workspaceSuite(target: () => Target): void {
         },
       );
       expect((await client.get('/v1/workspace?plan=x')).status).toBe(400);
+    });
+
+    test('the workspace has the numbers of its webhooks and valid keys, in both environments', async () => {
+      const counts = async (by = client) => {
+        const { keys, webhooks } = (await by.get<One<Workspace>>('/v1/workspace')).body.data.objects;
+        return [keys.count, webhooks.count] as const;
+      };
+      const sandbox = await account.client('test', 'admin');
+      const [keys, webhooks] = await counts();
+      const made = await client.post<One<Webhook>>('/v1/webhooks', { url: 'https://example.com/', events: ['*'] });
+      const created = await client.post<One<ApiKey>>('/v1/api_keys', { name: 'counted', scope: 'read' });
+      expect(await counts()).toEqual([keys + 1, webhooks + 1]);
+      expect(await counts(sandbox)).toEqual([keys + 1, webhooks + 1]);
+      expectStatus(await client.delete(`/v1/api_keys/${created.body.data.id}`), 204);
+      expectStatus(await client.delete(`/v1/webhooks/${made.body.data.id}`), 204);
+      expect(await counts()).toEqual([keys, webhooks]);
     });
 
     test('every change through the API is in the audit log with the API key as its actor', async () => {

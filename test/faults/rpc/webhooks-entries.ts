@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DeliveryGrouping } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import { WebhookStatus } from '@rms/proto/rms/webhooks/v1/webhook_pb';
-import { type Entries, inBoth, inOne, ofInstallation } from './entry.ts';
+import { type Entries, inBoth, inOne, inWorkspace, ofInstallation } from './entry.ts';
 import { idempotencyKey } from './owned.ts';
 
 const since = timestampFromMs(0);
@@ -48,6 +48,7 @@ export const webhooksEntries: Entries<
     testFilter: inBoth(({ eventId }) => [
       [{ filter: '{"all":[{"field":"name","op":"exists"}]}', eventId }, 'not_found'],
     ]),
+    countWebhooks: inWorkspace(() => [[{}, {}]]),
     batchGetWebhookHealth: inBoth(({ webhookId, failingId }) => [[{ ids: [webhookId, failingId] }, { healths: [] }]]),
   },
   deliveries: {

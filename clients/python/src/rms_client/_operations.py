@@ -76,10 +76,9 @@ class WebhooksOperations:
         return self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> List[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by
-        `status` or `health`, a page can have fewer items than `per_page`, because each request
-        reads at most 100,000 webhooks. Requires a key with scope `admin`, or the permission
-        `webhooks:read`.
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`, because each request reads at most 100,000 webhooks.
+        Requires a key with scope `admin`, or the permission `webhooks:read`.
         """
         return List(self._transport, "/v1/webhooks", query, options)
 
@@ -737,10 +736,9 @@ class AsyncWebhooksOperations:
         return await self._transport.send("POST", "/v1/webhooks", options, body=body, is_keyed=True)
 
     def list(self, query: Union[types.ListWebhooksQuery, None] = None, **options: Unpack[CallOptions]) -> AsyncList[types.Webhook, types.WebhookListMeta]:
-        """List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by
-        `status` or `health`, a page can have fewer items than `per_page`, because each request
-        reads at most 100,000 webhooks. Requires a key with scope `admin`, or the permission
-        `webhooks:read`.
+        """List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can
+        have fewer items than `per_page`, because each request reads at most 100,000 webhooks.
+        Requires a key with scope `admin`, or the permission `webhooks:read`.
         """
         return AsyncList(self._transport, "/v1/webhooks", query, options)
 

@@ -2180,6 +2180,16 @@ class WorkspaceLimits(TypedDict):
 
 
 @final
+class WorkspaceObjects(TypedDict):
+    """Objects of the workspace in both environments, and how many are allowed."""
+
+    keys: ObjectCount
+    """Valid keys."""
+    webhooks: Union[ObjectCount, None]
+    """Null: unavailable."""
+
+
+@final
 class WorkspaceUsage(TypedDict):
     requests: int
     month_start: str
@@ -2197,6 +2207,8 @@ class Workspace(TypedDict):
     """Null: the limits of the installation apply."""
     limits: WorkspaceLimits
     """Limits. Null: no limit."""
+    objects: WorkspaceObjects
+    """Objects of the workspace in both environments, and how many are allowed."""
     usage: Union[WorkspaceUsage, None]
     """Requests of this month (UTC) in this environment. Null if they are not counted, or
     unavailable.
@@ -2206,6 +2218,13 @@ class Workspace(TypedDict):
     """Does not change the ETag."""
     version: str
     """Version of the service."""
+
+
+@final
+class ObjectCount(TypedDict):
+    count: int
+    limit: Union[int, None]
+    """Null: no limit."""
 
 
 @final
@@ -2236,7 +2255,7 @@ class ListResourcesQuery(TypedDict):
     status: NotRequired[Literal["active", "inactive", "archived"]]
     """Only resources with this status."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
     sort: NotRequired[Literal["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"]]
@@ -2251,7 +2270,7 @@ class ListResourcesQuery(TypedDict):
 @final
 class ListWebhooksQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
     url: NotRequired[str]
@@ -2267,7 +2286,7 @@ class ListEventsQuery(TypedDict):
     after: NotRequired[int]
     """`sequence` of the last event that the client has. 0 starts with the oldest stored event."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
 
 
 @final
@@ -2287,7 +2306,7 @@ class ListDeliveriesQuery(TypedDict):
     created_before: NotRequired[str]
     """Only items created before this time."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2295,7 +2314,7 @@ class ListDeliveriesQuery(TypedDict):
 @final
 class ListReplaysQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2316,7 +2335,7 @@ class ListRequestsQuery(TypedDict):
     created_before: NotRequired[str]
     """Only items created before this time."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2347,7 +2366,7 @@ GetDeliveryMetricsQuery = TypedDict(
 @final
 class ListAlertRulesQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2361,7 +2380,7 @@ class ListIncidentsQuery(TypedDict):
     subject_id: NotRequired[str]
     """Only incidents of this webhook, key or quota."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2369,7 +2388,7 @@ class ListIncidentsQuery(TypedDict):
 @final
 class ListAlertChannelsQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2381,7 +2400,7 @@ class ListApiKeysQuery(TypedDict):
     name: NotRequired[str]
     """Only keys whose name contains this text (case-insensitive)."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2389,7 +2408,7 @@ class ListApiKeysQuery(TypedDict):
 @final
 class ListMembersQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2403,7 +2422,7 @@ class RemoveMemberQuery(TypedDict):
 @final
 class ListInvitationsQuery(TypedDict):
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
 
@@ -2423,7 +2442,7 @@ class ListAuditLogQuery(TypedDict):
     cursor: NotRequired[str]
     """Opaque value from `links.next` or `links.prev` of an earlier response."""
     per_page: NotRequired[int]
-    """Items per page."""
+    """Items per page. A page with at least one item is shorter if it would exceed 1 MiB."""
 
 
 WebhookClientCertificate = Union[WebhookClientCertificateItem, None]

@@ -160,9 +160,9 @@ export class WebhooksOperations {
   }
 
   /**
-   * List webhooks. Newest first. A page has at most about 1 MiB. If the list is filtered by `status` or `health`, a
-   * page can have fewer items than `per_page`, because each request reads at most 100,000 webhooks. Requires a key with
-   * scope `admin`, or the permission `webhooks:read`.
+   * List webhooks. Newest first. If the list is filtered by `status` or `health`, a page can have fewer items than
+   * `per_page`, because each request reads at most 100,000 webhooks. Requires a key with scope `admin`, or the
+   * permission `webhooks:read`.
    */
   list(query: ListWebhooksQuery = {}, options?: CallOptions): List<Webhook, WebhookList['meta']> {
     return new List(this.#transport, '/v1/webhooks', query, options);

@@ -1841,6 +1841,13 @@ export interface Workspace {
     /** Limit of all keys of the workspace in this environment. */
     requests_per_month: number | null;
   };
+  /** Objects of the workspace in both environments, and how many are allowed. */
+  objects: {
+    /** Valid keys. */
+    keys: ObjectCount;
+    /** Null: unavailable. */
+    webhooks: ObjectCount | null;
+  };
   /** Requests of this month (UTC) in this environment. Null if they are not counted, or unavailable. */
   usage: {
     requests: number;
@@ -1852,6 +1859,12 @@ export interface Workspace {
   server_time: string;
   /** Version of the service. */
   version: string;
+}
+
+export interface ObjectCount {
+  count: number;
+  /** Null: no limit. */
+  limit: number | null;
 }
 
 export interface AuditLog {
@@ -1873,7 +1886,7 @@ export interface AuditLog {
 export interface ListResourcesQuery {
   /** Only resources with this status. */
   status?: "active" | "inactive" | "archived" | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -1885,7 +1898,7 @@ export interface ListResourcesQuery {
 }
 
 export interface ListWebhooksQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -1900,7 +1913,7 @@ export interface ListWebhooksQuery {
 export interface ListEventsQuery {
   /** `sequence` of the last event that the client has. 0 starts with the oldest stored event. */
   after?: number | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
 }
 
@@ -1919,14 +1932,14 @@ export interface ListDeliveriesQuery {
   created_after?: string | undefined;
   /** Only items created before this time. */
   created_before?: string | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
 }
 
 export interface ListReplaysQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -1946,7 +1959,7 @@ export interface ListRequestsQuery {
   created_after?: string | undefined;
   /** Only items created before this time. */
   created_before?: string | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -1975,7 +1988,7 @@ export interface GetDeliveryMetricsQuery {
 }
 
 export interface ListAlertRulesQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -1988,14 +2001,14 @@ export interface ListIncidentsQuery {
   kind?: "api_error_rate" | "delivery_failure_rate" | "delivery_failures_in_a_row" | "webhook_disabled" | "quota" | "rate_limited" | "key_expiry" | undefined;
   /** Only incidents of this webhook, key or quota. */
   subject_id?: string | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
 }
 
 export interface ListAlertChannelsQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -2006,14 +2019,14 @@ export interface ListApiKeysQuery {
   status?: "active" | "expired" | "revoked" | "rolled" | undefined;
   /** Only keys whose name contains this text (case-insensitive). */
   name?: string | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
 }
 
 export interface ListMembersQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -2025,7 +2038,7 @@ export interface RemoveMemberQuery {
 }
 
 export interface ListInvitationsQuery {
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
@@ -2044,7 +2057,7 @@ export interface ListAuditLogQuery {
   created_before?: string | undefined;
   /** Opaque value from `links.next` or `links.prev` of an earlier response. */
   cursor?: string | undefined;
-  /** Items per page. */
+  /** Items per page. A page with at least one item is shorter if it would exceed 1 MiB. */
   per_page?: number | undefined;
 }
 

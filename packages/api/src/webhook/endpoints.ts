@@ -112,7 +112,7 @@ const listWebhooks = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   operationId: 'listWebhooks',
   summary: 'List webhooks',
   description:
-    'Newest first. A page has at most about 1 MiB. If the list is filtered by `status` or `health`, a page can have ' +
+    'Newest first. If the list is filtered by `status` or `health`, a page can have ' +
     'fewer items than `per_page`, because each request reads at most 100,000 webhooks.',
   tag: 'Webhooks',
   permission: 'webhooks:read',

@@ -4,6 +4,10 @@ import { shownTime } from '../time-schemas.ts';
 
 const limit = z.int().min(1).nullable();
 
+const objectCount = z
+  .strictObject({ count: z.int().min(0), limit: limit.describe('Null: no limit.') })
+  .meta({ id: 'ObjectCount', example: { count: 12, limit: 1_000 } });
+
 const workspace = z
   .strictObject({
     id: z.string().meta({ pattern: '^ws_[0-9a-z]+$', examples: ['ws_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),
@@ -19,6 +23,12 @@ const workspace = z
         requests_per_month: limit.describe('Limit of all keys of the workspace in this environment.'),
       })
       .describe('Limits. Null: no limit.'),
+    objects: z
+      .strictObject({
+        keys: objectCount.describe('Valid keys.'),
+        webhooks: objectCount.nullable().describe('Null: unavailable.'),
+      })
+      .describe('Objects of the workspace in both environments, and how many are allowed.'),
     usage: z
       .strictObject({ requests: z.int().min(0), month_start: shownTime, month_end: shownTime })
       .nullable()

@@ -6,9 +6,11 @@ export { createDiskSpaceWatch, type DiskSpaceWatch } from './disk-space-watch.ts
 export { type Migration, type MigrationResult, migrate } from './migrate.ts';
 export {
   cutPage,
+  firstWithin,
   makePageToken,
   type PageRows,
   type PageStart,
+  pageBytes,
   readFullPage,
   readPageToken,
   readsPerPage,

@@ -109,3 +109,28 @@ export function tokensOf<T>(
     previousPageToken: hasPrevious ? token('before', Math.max(1, page - 1)) : '',
   };
 }
+
+/** Maximum size of a page's items, as JSON: with the rest of the response, a page of a list has at most 1 MiB. */
+export const pageBytes = (1024 - 16) * 1024;
+
+/**
+ * Returns a page's size: the number of rows up to `limit` and {@link pageBytes}, but at least one. Also returns these rows
+ * and the next one in the walk's direction, for `cutPage`.
+ * @param rows in the list's order
+ */
+export function firstWithin<T>(
+  rows: readonly T[],
+  limit: number,
+  start: PageStart | undefined,
+  bytesOf: (row: T) => number,
+): [rows: readonly T[], size: number] {
+  const isBackwards = start?.direction === 'before';
+  let bytes = 0;
+  let size = 0;
+  for (const row of isBackwards ? rows.toReversed() : rows) {
+    bytes += bytesOf(row);
+    if (size === limit || (size > 0 && bytes > pageBytes)) break;
+    size += 1;
+  }
+  return [isBackwards ? rows.slice(-size - 1) : rows.slice(0, size + 1), size];
+}

@@ -18,6 +18,7 @@ export const contents: WorkspaceContents = {
     { name: 'alerts.outside_recipients', by: 'address', acrossEnvironments: true },
     { name: 'alerts.disabled_webhooks', by: 'webhook_id' },
     { name: 'alerts.expiring_keys', by: 'key_id' },
+    { name: 'alerts.reported_conditions', by: 'subject_id' },
     { name: 'alerts.webhook_runs', by: 'webhook_id' },
     { name: 'alerts.webhook_notices', by: 'webhook_id' },
     { name: 'alerts.request_counts', by: 'period' },

@@ -1,7 +1,6 @@
 import { newId } from '@rms/base/ids';
 import type { Tenant } from '@rms/base/tenant';
 import { inTransaction, type Pool, type Queue } from '@rms/postgres/db';
-import { queueEvents } from '@rms/postgres/operational-events';
 import type { Logger } from '@rms/runtime/logging';
 import type { Worker } from '@rms/runtime/service';
 import { deleteSurplus, readCurrent, type StoredIncident, writeIncidents } from '../incident/incident-queries.ts';
@@ -10,10 +9,10 @@ import { insertNotifications } from '../notify/notification-queries.ts';
 import type { Pages } from '../notify/pages.ts';
 import { type AlertKind, type Rule, withDefaults } from '../rule/rule.ts';
 import { readRules } from '../rule/rule-queries.ts';
+import { queueConditionEvents } from './condition-events.ts';
 import { decide } from './decide.ts';
 import { evaluationsDue, setDue, takeDue } from './evaluation-queries.ts';
 import { readFacts, type Windows } from './fact-queries.ts';
-import { incidentEvents } from './incident-events.ts';
 import type { Facts } from './observe.ts';
 
 export interface EvaluatorParts {
@@ -81,7 +80,7 @@ export function createEvaluator(parts: EvaluatorParts): Worker {
       await writeIncidents(tx, decision.incidents);
       if (decision.incidents.length > 0) await deleteSurplus(tx, tenant);
       await insertNotifications(tx, decision.notices, gatherMs);
-      await queueEvents(tx, 'alerts', incidentEvents(decision.notices, facts, nowMs));
+      await queueConditionEvents(tx, { tenant, rules, facts, nowMs });
       await pages.queueEnds(tx, endedSilently(decision.incidents));
       const quiet = decision.open ? Math.max(everyMs, quietEveryMs) : undefined;
       await setDue(tx, tenant, isBusy(facts) ? everyMs : quiet);

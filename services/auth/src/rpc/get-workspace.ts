@@ -1,6 +1,7 @@
 import type { Queryable } from '@rms/postgres/db';
 import type { WorkspacesService } from '@rms/proto/rms/auth/v1/workspaces_service_pb';
 import type { Handlers } from '@rms/rpc';
+import { countValidKeys } from '../key/key-queries.ts';
 import { actingIn } from '../member/acting.ts';
 import { requirePermission } from '../member/member.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -12,11 +13,16 @@ import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { isLive, toWorkspace, type WorkspaceRow } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
-export function getWorkspace({ pool }: HandlerParts): Handlers<typeof WorkspacesService>['getWorkspace'] {
-  return async ({ workspaceId }, { actor }) => {
+export function getWorkspace({ pool, maxKeys }: HandlerParts): Handlers<typeof WorkspacesService>['getWorkspace'] {
+  return async ({ workspaceId, withKeys }, { actor }) => {
     requirePermission(await actingIn(pool, workspaceId, actor), 'workspace:read');
     const { workspace, plan } = found(await findWorkspaceAndPlan(pool, workspaceId), 'workspace', workspaceId);
-    return { workspace: toWorkspaceMessage(workspace), ...(plan ? { plan: toPlanMessage(plan) } : {}) };
+    const keyCount = withKeys ? await countValidKeys(pool, workspaceId, Number.MAX_SAFE_INTEGER) : undefined;
+    return {
+      workspace: toWorkspaceMessage(workspace),
+      ...(plan ? { plan: toPlanMessage(plan) } : {}),
+      ...(keyCount === undefined ? {} : { keyCount: BigInt(keyCount), maxKeys: BigInt(plan?.maxKeys ?? maxKeys) }),
+    };
   };
 }
 

@@ -3,7 +3,7 @@ import { RmsError } from '@rms/base/errors';
 import { isId } from '@rms/base/ids';
 import { toEnvironmentMessage, toEnvironments } from '@rms/base/tenant';
 import { type AuditEntry, lastAuditRead, listAudit } from '@rms/postgres/audit';
-import { cutPage, inTransaction, readFullPage, readPageToken, tokensOf } from '@rms/postgres/db';
+import { cutPage, firstWithin, inTransaction, readFullPage, readPageToken, tokensOf } from '@rms/postgres/db';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Handlers } from '@rms/rpc';
@@ -60,15 +60,24 @@ export function listAuditEntries({
         const last = entries.length === limit ? undefined : await lastAuditRead(tx, filter);
         return { rows: entries, scanEnd: last === undefined ? undefined : [last] };
       });
-      const cut = cutPage(rows, pageSize, start, scanEnd);
+      const messages = rows.map(toEntryMessage);
+      const cut = cutPage(...firstWithin(messages, pageSize, start, bytesOf), start, scanEnd);
       return {
-        entries: cut.items.map(toEntryMessage),
+        entries: [...cut.items],
         ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
         page: cut.page,
         pageSize,
       };
     });
   };
+}
+
+/** Upper bound for the size of the other parts of an entry's JSON: IDs, the time and field names. */
+const otherBytes = 1_000;
+
+/** Returns the size of an entry as JSON, at most. */
+function bytesOf({ actorName, targetName, changesJson, detailsJson }: ReturnType<typeof toEntryMessage>): number {
+  return Buffer.byteLength(JSON.stringify([actorName, targetName]) + changesJson + detailsJson) + otherBytes;
 }
 
 function toEntryMessage(entry: AuditEntry) {

@@ -128,6 +128,8 @@ export class FakeAuth {
   readonly workspacesService = rpcService(WorkspacesService, {
     getWorkspace: async ({ workspaceId: id }) => ({
       workspace: { id, name: 'Workspace', createTime: timestampFromDate(new Date(0)) },
+      keyCount: 1n,
+      maxKeys: 1_000n,
     }),
     createWorkspace: notForGateways,
     listWorkspaces: notForGateways,

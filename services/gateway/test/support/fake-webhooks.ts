@@ -41,6 +41,7 @@ export class FakeWebhooks {
       return { webhook, secret, replayed: idempotencyKey.startsWith('replayed') || secret === '' };
     },
     getWebhook: async ({ id }) => ({ webhook: this.#find(id) }),
+    countWebhooks: async () => ({ count: BigInt(this.stored.size), defaultMaxWebhooks: 1_000n }),
     listWebhooks: async ({ pageSize }) => ({
       webhooks: [...this.stored.values()].slice(0, pageSize),
       totalSize: BigInt(this.stored.size),

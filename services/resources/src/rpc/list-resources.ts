@@ -4,6 +4,7 @@ import {
   cutPage,
   type PageStart,
   type Pool,
+  pageBytes,
   type Queryable,
   readFullPage,
   readPageToken,
@@ -53,11 +54,11 @@ export function listResources(parts: {
     const start = readPageToken(pageTokenKeys, binding, pageToken);
     let [size, total, bytes] = [0, 0, pageBytes];
     const { rows, scanEnd } = await readFullPage(start, pageSize + 1, async (from, limit) => {
-      const part = await readPage(pool, listing, from, limit - 1, bytes);
+      const part = await readPage(pool, listing, from, { limit: limit - 1, bytes, isFirst: size === 0 });
       const { resources } = part;
       size += part.size;
       total = part.total;
-      bytes -= resources.reduce((sum, { metadataJson }) => sum + Buffer.byteLength(metadataJson), 0);
+      for (const one of resources.slice(0, part.size)) bytes -= bytesOf(one);
       return { rows: resources, scanEnd: resources.length > part.size ? undefined : part.scanEnd };
     });
     const cut = cutPage(rows, size, start, scanEnd);
@@ -93,11 +94,13 @@ const sortColumns: Readonly<Record<SortField, readonly SortColumn[]>> = {
   name: [nameKey, id],
 };
 
-/**
- * Total size of a page's metadata. A resource's metadata can have 100 KB. A page ends with the resource that
- * brings it to this size.
- */
-const pageBytes = 2 * 1024 * 1024;
+/** Upper bound for the size of the other parts of a resource's JSON: the ID, the status and times. */
+const otherBytes = 300;
+
+/** Returns the size of a resource as JSON, at most. The metadata can have 160 KB. */
+function bytesOf({ metadataJson, name }: Resource): number {
+  return Buffer.byteLength(metadataJson) + Buffer.byteLength(JSON.stringify(name)) + otherBytes;
+}
 
 /** Resources with the first pair that a read of a list by metadata visits. Bounds its cost if few match. */
 const maxCandidates = 2_000;
@@ -114,16 +117,14 @@ interface ResourcePage {
 }
 
 /**
- * Reads up to `limit` resources after `start` (before it, in reverse order), within `bytes` of metadata, and the exact
- * total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
+ * Reads up to `limit` resources after `start` (before it, in reverse order), within `bytes`, and the exact total under the filter, from one snapshot. Scans a single index range. Without a status filter, sorts other than
  * `created_at` scan one range per status and merge them. A list by metadata scans the resources with the first pair.
  */
 export async function readPage(
   db: Queryable,
   listing: Listing,
   start: PageStart | undefined,
-  limit: number,
-  bytes = pageBytes,
+  { limit, bytes, isFirst }: { readonly limit: number; readonly bytes: number; readonly isFirst: boolean },
 ): Promise<ResourcePage> {
   const { status, sort, namePrefix, metadata } = listing;
   const isCounted = namePrefix === '' && metadata.length === 0;
@@ -134,7 +135,7 @@ export async function readPage(
     ResourceRow & { total: string; id: string | null; fits: boolean; scan_end: string | null }
   >({
     name: ['resources-page', ...variant, metadata.length].join('-'),
-    ...pageQuery(listing, start, descending, limit + 1, bytes),
+    ...pageQuery(listing, start, descending, [limit + 1, bytes, isFirst]),
   });
   const found = rows.filter(({ id }) => id !== null);
   const size = Math.min(limit, found.filter(({ fits }) => fits).length);
@@ -144,9 +145,9 @@ export async function readPage(
   return { resources: backwards ? resources.reverse() : resources, size, total, scanEnd };
 }
 
-function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, limit: number, bytes: number) {
+function pageQuery(listing: Listing, start: PageStart | undefined, descending: boolean, bounds: readonly unknown[]) {
   const { workspaceId, environment, status, sort, namePrefix, metadata } = listing;
-  const values: unknown[] = [workspaceId, environment, limit, bytes];
+  const values: unknown[] = [workspaceId, environment, ...bounds];
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const columns = sortColumns[sort.field];
   const keyOf = ({ expressionOf }: SortColumn, value: string) => expressionOf?.(value) ?? value;
@@ -200,12 +201,13 @@ function pageQuery(listing: Listing, start: PageStart | undefined, descending: b
     ), page as (
       select r.* from (${ranges}) as r order by ${order} limit $3
     ), sized as (
-      select r.*, sum(octet_length(metadata::text)) over (order by ${order}) - octet_length(metadata::text) as bytes_before
+      select r.*, row_number() over (order by ${order}) = 1 and $5::boolean
+                  or sum(octet_length(metadata::text) + octet_length(to_json(name)::text) + ${otherBytes}) over (order by ${order})
+                     <= $4::integer as fits
         from page as r
     )
     -- Of the resources beyond the page, only the first is needed.
-    select total.total, total.scan_end, bytes_before < $4::integer as fits,
-           ${resourceColumns(`case when bytes_before < $4 then r.metadata else '{}' end`)}
+    select total.total, total.scan_end, fits, ${resourceColumns(`case when fits then r.metadata else '{}' end`)}
       from total left join sized as r on true order by ${order}`;
   return { text, values };
 }

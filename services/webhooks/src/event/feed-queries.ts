@@ -1,7 +1,7 @@
 import { RmsError } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
-import type { Queryable } from '@rms/postgres/db';
-import { firstWithin, pageBytes } from './page-bytes.ts';
+import { pageBytes, type Queryable } from '@rms/postgres/db';
+import { firstWithin } from './page-bytes.ts';
 
 /** An event in the feed of its tenant. */
 export interface FeedEvent {
@@ -47,7 +47,7 @@ export interface FeedReading {
   readonly withPrevious?: boolean;
   /** Maximum number of events. */
   readonly limit: number;
-  /** Maximum size of all bodies but the last one; {@link pageBytes} if undefined. */
+  /** Maximum size of all bodies, unless the first one is larger; {@link pageBytes} if undefined. */
   readonly bytes?: number | undefined;
 }
 

@@ -1,10 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { toEnvironmentMessage } from '@rms/base/tenant';
-import { makePageToken, readPageToken } from '@rms/postgres/db';
+import { makePageToken, pageBytes, readPageToken } from '@rms/postgres/db';
 import type { DeadLettersService } from '@rms/proto/rms/webhooks/v1/dead_letters_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { listLetters, type StoredLetter } from '../event/dead-letter-queries.ts';
-import { pageBytes } from '../event/page-bytes.ts';
 import { checkPageSize, type HandlerParts, longPage } from './parts.ts';
 
 /** Returns a page of dead letters, oldest first. */

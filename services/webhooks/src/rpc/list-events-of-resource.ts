@@ -1,14 +1,14 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RmsError } from '@rms/base/errors';
 import { type TenantScope, toScope } from '@rms/base/tenant';
-import { inTransaction, makePageToken, type Pool, type Queryable, readPageToken } from '@rms/postgres/db';
+import { inTransaction, makePageToken, type Pool, pageBytes, type Queryable, readPageToken } from '@rms/postgres/db';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { deliveryStatuses } from '../delivery/delivery-message.ts';
 import { type LoggedStatus, statusOf } from '../delivery/log-filter.ts';
 import { deliveriesOfEvent } from '../delivery/log-queries.ts';
 import { attemptCount, lastAttempt } from '../engine/record/logged-attempt.ts';
-import { firstWithin, pageBytes } from '../event/page-bytes.ts';
+import { firstWithin } from '../event/page-bytes.ts';
 import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
 export function listEventsOfResource({

@@ -1,6 +1,7 @@
 import { type TenantScope, toScope } from '@rms/base/tenant';
 import {
   cutPage,
+  firstWithin,
   inTransaction,
   type PageRows,
   type PageStart,
@@ -20,8 +21,8 @@ import { checkPageSize, type HandlerParts, shortPage } from './parts.ts';
 
 /** Maximum number of webhooks that a read filtered by status or health reads. */
 const webhooksRead = 10_000;
-/** A page ends with the webhook that brings it to this size, in bytes. */
-const pageBytes = 1024 * 1024;
+/** Upper bound for the size of the other parts of a webhook's JSON: numbers, times, event types and delays. */
+const otherBytes = 3_000;
 const healthStates = enumNames(WebhookHealthState);
 
 /** A page to read. Webhooks must meet every condition. */
@@ -60,7 +61,7 @@ export function listWebhooks({ pool, pageTokenKeys }: HandlerParts): Handlers<ty
     const readFull = (db: Queryable) =>
       readFullPage(start, pageSize + 1, (from, limit) => readWebhooks(db, { ...match, start: from, limit }));
     const { rows, scanEnd } = await (conditions.length === 0 ? readFull(pool) : inSnapshot(pool, readFull));
-    const cut = cutPage(...firstWithin(rows.map(toWebhookMessage), pageSize, start), start, scanEnd);
+    const cut = cutPage(...firstWithin(rows.map(toWebhookMessage), pageSize, start, bytesOf), start, scanEnd);
     return {
       webhooks: [...cut.items],
       ...tokensOf(pageTokenKeys, binding, cut, start, ({ id }) => [id]),
@@ -81,26 +82,10 @@ function inSnapshot<T>(pool: Pool, read: (tx: Queryable) => Promise<T>): Promise
 
 type WebhookMessage = ReturnType<typeof toWebhookMessage>;
 
-/** Returns the number of webhooks of a page, up to `pageSize` and {@link pageBytes}, and these webhooks with the next one. */
-function firstWithin(
-  messages: readonly WebhookMessage[],
-  pageSize: number,
-  start: PageStart | undefined,
-): [messages: readonly WebhookMessage[], size: number] {
-  const isBackwards = start?.direction === 'before';
-  let bytes = 0;
-  let size = 0;
-  for (const message of isBackwards ? messages.toReversed() : messages) {
-    if (size === pageSize || bytes >= pageBytes) break;
-    bytes += bytesOf(message);
-    size += 1;
-  }
-  return [isBackwards ? messages.slice(-size - 1) : messages.slice(0, size + 1), size];
-}
-
-/** Returns the approximate size of a message. Only the texts whose length users determine are counted. */
+/** Returns the size of a webhook as JSON, at most. */
 function bytesOf({ url, description, filter, clientCertificate, headers, secretHeaders }: WebhookMessage): number {
-  return JSON.stringify([url, description, filter, clientCertificate, headers, secretHeaders]).length;
+  const texts = [url, description, filter, clientCertificate, headers, secretHeaders];
+  return Buffer.byteLength(JSON.stringify(texts)) + otherBytes;
 }
 
 /** Returns the requested URL as it would be stored; undefined: any. */

@@ -260,12 +260,15 @@ describe('deliveries', () => {
     ['resourceId', 'resource_id', 'wh', '"ws_" and 26 characters'],
     ['resourceId', 'resource_id', 'key', '"ws_" and 26 characters'],
     ['resourceId', 'resource_id', 'ws'],
-  ])('a filter %s that is not an ID is rejected, and the error names the form', async (filter, field, prefix, form = `"${prefix}_" and 26 characters`) => {
-    const list = (value: string) => rms.deliveries.listDeliveries({ ...newTenant(), pageSize: 10, [filter]: value });
-    await expect(list('foo')).rejects.toMatchObject({
-      code: 'invalid_request',
-      details: [{ field, message: expect.stringContaining(form) }],
-    });
-    expect((await list(`${prefix}_01jc3v9m0w7y8x2k4n6p8q0r2s`)).deliveries).toEqual([]);
-  });
+  ])(
+    'a filter %s that is not an ID is rejected, and the error names the form',
+    async (filter, field, prefix, form = `"${prefix}_" and 26 characters`) => {
+      const list = (value: string) => rms.deliveries.listDeliveries({ ...newTenant(), pageSize: 10, [filter]: value });
+      await expect(list('foo')).rejects.toMatchObject({
+        code: 'invalid_request',
+        details: [{ field, message: expect.stringContaining(form) }],
+      });
+      expect((await list(`${prefix}_01jc3v9m0w7y8x2k4n6p8q0r2s`)).deliveries).toEqual([]);
+    },
+  );
 });

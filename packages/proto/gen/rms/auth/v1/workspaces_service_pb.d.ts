@@ -114,6 +114,13 @@ export declare type GetWorkspaceRequest = Message<"rms.auth.v1.GetWorkspaceReque
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
+
+  /**
+   * Whether to count the valid keys.
+   *
+   * @generated from field: bool with_keys = 2;
+   */
+  withKeys: boolean;
 };
 
 /**
@@ -137,6 +144,20 @@ export declare type GetWorkspaceResponse = Message<"rms.auth.v1.GetWorkspaceResp
    * @generated from field: rms.auth.v1.Plan plan = 2;
    */
   plan?: Plan | undefined;
+
+  /**
+   * Valid keys in both environments. Set if requested, like max_keys.
+   *
+   * @generated from field: optional int64 key_count = 3;
+   */
+  keyCount?: bigint | undefined;
+
+  /**
+   * Limit of valid keys; 0: no limit.
+   *
+   * @generated from field: optional int64 max_keys = 4;
+   */
+  maxKeys?: bigint | undefined;
 };
 
 /**

@@ -16,6 +16,45 @@ import type { Attempt } from "./delivery_pb.js";
 export declare const file_rms_webhooks_v1_webhooks_service: GenFile;
 
 /**
+ * @generated from message rms.webhooks.v1.CountWebhooksRequest
+ */
+export declare type CountWebhooksRequest = Message<"rms.webhooks.v1.CountWebhooksRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CountWebhooksRequest.
+ * Use `create(CountWebhooksRequestSchema)` to create a new message.
+ */
+export declare const CountWebhooksRequestSchema: GenMessage<CountWebhooksRequest>;
+
+/**
+ * @generated from message rms.webhooks.v1.CountWebhooksResponse
+ */
+export declare type CountWebhooksResponse = Message<"rms.webhooks.v1.CountWebhooksResponse"> & {
+  /**
+   * @generated from field: int64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * Limit of workspaces whose plan sets none; 0: no limit.
+   *
+   * @generated from field: int64 default_max_webhooks = 2;
+   */
+  defaultMaxWebhooks: bigint;
+};
+
+/**
+ * Describes the message rms.webhooks.v1.CountWebhooksResponse.
+ * Use `create(CountWebhooksResponseSchema)` to create a new message.
+ */
+export declare const CountWebhooksResponseSchema: GenMessage<CountWebhooksResponse>;
+
+/**
  * @generated from message rms.webhooks.v1.CreateWebhookRequest
  */
 export declare type CreateWebhookRequest = Message<"rms.webhooks.v1.CreateWebhookRequest"> & {
@@ -1097,6 +1136,16 @@ export declare const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof BatchGetWebhookHealthRequestSchema;
     output: typeof BatchGetWebhookHealthResponseSchema;
+  },
+  /**
+   * Returns the number of webhooks of a workspace, in both environments.
+   *
+   * @generated from rpc rms.webhooks.v1.WebhooksService.CountWebhooks
+   */
+  countWebhooks: {
+    methodKind: "unary";
+    input: typeof CountWebhooksRequestSchema;
+    output: typeof CountWebhooksResponseSchema;
   },
 }>;
 

@@ -1,3 +1,4 @@
+import type { Workspace } from '@rms/api';
 import { useMay, useTenant } from '../../api/tenant.ts';
 import { countText } from '../../ui/count.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -39,8 +40,8 @@ export function LimitsPage() {
                   : `${data.limits.requests_per_month.toLocaleString()} per environment`,
               ],
               ['Month start', 'first day of the month, 00:00 UTC'],
-              ['Valid keys', maximumText(data.max_keys)],
-              ['Webhooks', maximumText(data.max_webhooks)],
+              ['Valid keys', countOf(workspace.data?.objects.keys, data.max_keys)],
+              ['Webhooks', countOf(workspace.data?.objects.webhooks, data.max_webhooks)],
               ['Members', maximumText(data.max_members)],
               ['Open invitations', maximumText(data.max_invitations)],
               ['Delivery log and events', daysText(data.delivery_log_days)],
@@ -64,6 +65,12 @@ export function LimitsPage() {
       {mayKeys ? <KeysWithOwnLimits /> : null}
     </>
   );
+}
+
+/** Formats a limit with the number of objects, if that is known: "3 of at most 1,000". */
+function countOf(objects: Workspace['objects']['webhooks'] | undefined, maximum: number): string {
+  const most = maximumText(maximum);
+  return objects ? `${objects.count.toLocaleString()}${maximum === 0 ? ', ' : ' of '}${most}` : most;
 }
 
 function KeysWithOwnLimits() {
