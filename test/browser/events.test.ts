@@ -54,6 +54,7 @@ describeWith('chromium', 'Events and webhooks in a browser', () => {
 
   test('older events are on the next pages; a filter shows the events of one resource', async () => {
     const first = await call('POST', '/v1/resources', { name: 'Oldest' });
+    const until = new Date().toISOString();
     for (let i = 0; i < 55; i += 1) await call('POST', '/v1/resources', { name: `Resource ${i}` });
     const page = await world.open(owner);
     await open(page, '/events?live=1');
@@ -70,6 +71,16 @@ describeWith('chromium', 'Events and webhooks in a browser', () => {
     await rowsOf(page, 'Events').filter({ hasText: first.id }).waitFor();
     expect(await rowsOf(page, 'Events').count()).toBe(2);
     expect(new URL(page.url()).search).toBe(`?resource=${first.id}`);
+
+    await open(page, `/events?until=${until}`);
+    await rowsOf(page, 'Events').nth(1).getByText(first.id).waitFor();
+    await page.getByLabel('Event type').selectOption('webhook.disabled');
+    await rowsOf(page, 'Events').filter({ hasText: first.id }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('type')).toBe('webhook.disabled');
+    await page.getByLabel('Event type').selectOption('resource.deleted');
+    await page.getByText('No matching events').waitFor();
+    await page.getByRole('link', { name: 'Clear filters' }).click();
+    await rowsOf(page, 'Events').nth(50).waitFor();
   });
 
   test('webhooks are filtered by URL, status and health, incidents by status; each filter is in the address', async () => {

@@ -30,7 +30,7 @@ export function deliveriesListCommand(): Command {
     .option('--webhook <id>', 'only deliveries to this webhook')
     .addOption(new Option('--status <status...>', 'only deliveries in these statuses').choices(deliveryStatuses.names))
     .option('--event-type <type>', 'only events of this type')
-    .option('--resource <id>', 'only events of this resource')
+    .option('--resource <id>', 'only events of this resource, webhook, key or workspace')
     .option('--request-id <id>', 'only events caused by this request')
     .option('--test', 'only test deliveries')
     .option('--no-test', 'no test deliveries')

@@ -70,8 +70,9 @@ class CreateWebhook(TypedDict):
 @final
 class WebhookFilter(TypedDict):
     """Condition on the content of events: `all` or `any` of the elements. At most 3 levels of
-    groups, 50 conditions and 8,192 bytes. A field that is absent only satisfies `ne`, `not_in`
-    and `not_exists`. An event that does not match makes no delivery.
+    groups, 50 conditions, 100 values per condition and 8,192 bytes as JSON. A field that is
+    absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match makes no
+    delivery.
     """
 
     all: NotRequired[Sequence[WebhookFilterElement]]

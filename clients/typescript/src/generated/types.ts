@@ -55,9 +55,9 @@ export interface CreateWebhook {
 }
 
 /**
- * Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and
- * 8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match
- * makes no delivery.
+ * Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions, 100
+ * values per condition and 8,192 bytes as JSON. A field that is absent only satisfies `ne`, `not_in` and `not_exists`.
+ * An event that does not match makes no delivery.
  */
 export interface WebhookFilter {
   all?: readonly WebhookFilterElement[] | undefined;

@@ -2,10 +2,18 @@ import type { ListEventsResponse } from '@rms/proto/rms/webhooks/v1/events_servi
 import { z } from 'zod';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { flag, pageQuery, pageSizeOf, pageUrl } from '../list.ts';
+import { createdRange, toTimestamp } from '../time-schemas.ts';
 import { eventJson, eventListJson } from './document.ts';
 import { after, eventList, oneEvent } from './schema.ts';
 
-export const listEvents = defineEndpoint({
+const listQuery = z.strictObject({ after, per_page: pageQuery.per_page });
+const listQueryOfUsers = listQuery.extend({
+  created_before: createdRange.created_before.describe(
+    'Instead of `after`: the page ends with the last event that was created before this time.',
+  ),
+});
+
+export const listEvents = defineEndpoint<z.infer<typeof listQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/events',
   operationId: 'listEvents',
@@ -21,17 +29,25 @@ export const listEvents = defineEndpoint({
     'the database was restored from a backup.',
   tag: 'Events',
   permission: 'events:read',
-  query: z.strictObject({ after, per_page: pageQuery.per_page }),
+  query: listQuery,
+  queryOfUsers: listQueryOfUsers,
   success: { status: 200, description: 'A page of events.', schema: eventList },
   async handle({ context, query, tenant, backend, url, signal, may }) {
     const { workspaceId, environment } = tenant;
+    const { created_before: until, ...links } = query;
     const pageSize = pageSizeOf(query);
     const page = await backend.events.listEvents(
-      { workspaceId, environment, after: BigInt(query.after ?? 0), pageSize, withOperational: may('events:admin') },
+      {
+        workspaceId,
+        environment,
+        ...(until === undefined ? { after: BigInt(query.after ?? 0) } : { until: toTimestamp(until) }),
+        pageSize,
+        withOperational: may('events:admin'),
+      },
       { context: context(), signal: signal() },
     );
     const { meta, next, previous } = pagePositionOf(page, Number(query.after ?? 0), pageSize);
-    const link = (after: number | null) => (after === null ? null : pageUrl(url(), { ...query, after }));
+    const link = (after: number | null) => (after === null ? null : pageUrl(url(), { ...links, after }));
     return { status: 200, json: eventListJson(page.events, meta, { next: link(next), prev: link(previous) }) };
   },
 });

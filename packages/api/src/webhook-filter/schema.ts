@@ -33,8 +33,8 @@ export const webhookFilter = z
     }
   })
   .describe(
-    'Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions and ' +
-      '8,192 bytes. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match ' +
+    'Condition on the content of events: `all` or `any` of the elements. At most 3 levels of groups, 50 conditions, ' +
+      '100 values per condition and 8,192 bytes as JSON. A field that is absent only satisfies `ne`, `not_in` and `not_exists`. An event that does not match ' +
       'makes no delivery.',
   )
   .meta({

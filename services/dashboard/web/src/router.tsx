@@ -177,7 +177,7 @@ const resource = createRoute({
 const events = createRoute({
   getParentRoute: () => tenant,
   path: '/events',
-  validateSearch: textSearch('resource', 'cursor', 'live'),
+  validateSearch: textSearch('type', 'resource', 'since', 'until', 'cursor', 'live'),
   component: lazyRouteComponent(() => import('./features/events/events-page.tsx'), 'EventsPage'),
 });
 

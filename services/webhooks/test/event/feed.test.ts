@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newId } from '@rms/base/ids';
 import { Environment } from '@rms/proto/rms/common/v1/common_pb';
 import { perSuite, waitUntil } from '@rms/testkit';
@@ -80,6 +81,26 @@ describe('the feed of a tenant', () => {
       if (watched.length === 5) break;
     }
     expect(watched).toEqual(upTo(5));
+  });
+
+  test('can be read up to a time: the page ends with the last event before it', async () => {
+    const tenant = newTenant();
+    const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+    for (const minutes of [5, 4, 3]) {
+      await rms.publish(Object.assign(newEvent(tenant), { id: newId('evt', minutesAgo(minutes)) }));
+    }
+    const until = async (minutes: number, pageSize: number) => {
+      const { events } = await rms.feed.listEvents({
+        ...tenant,
+        pageSize,
+        until: timestampFromMs(minutesAgo(minutes)),
+      });
+      return events.map(({ position }) => position);
+    };
+    expect(await until(3.5, 1)).toEqual([2n]);
+    expect(await until(3.5, 10)).toEqual([1n, 2n]);
+    expect(await until(0, 2)).toEqual([2n, 3n]);
+    expect(await until(6, 2)).toEqual([]);
   });
 
   test('can be read from a position, without a filter, and reports its first and last position', async () => {

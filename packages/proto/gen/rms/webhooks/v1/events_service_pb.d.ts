@@ -95,6 +95,13 @@ export declare type ListEventsRequest = Message<"rms.webhooks.v1.ListEventsReque
    * @generated from field: bool with_operational = 6;
    */
   withOperational: boolean;
+
+  /**
+   * Set, instead of `after`: the page ends with the last event that was created before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 7;
+   */
+  until?: Timestamp | undefined;
 };
 
 /**

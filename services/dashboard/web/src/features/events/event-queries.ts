@@ -13,24 +13,36 @@ const pageSize = 50;
 /** Interval of the live tail. */
 const tailMs = 2_000;
 
-/**
- * Queries a page of the feed, oldest first. `after`: sequence before the page; undefined: the page ends with the newest
- * event, and `isLive` polls for newer ones.
- */
-export function useEvents(
-  after: string | undefined,
-  { isLive, enabled }: { readonly isLive: boolean; readonly enabled: boolean },
-): Pick<UseQueryResult<EventList>, 'data' | 'error'> {
+/** A page of the feed. */
+interface EventPage {
+  /** Sequence before the page. */
+  readonly after?: string | undefined;
+  /** Time (ISO 8601) at which the page ends, without `after`. Undefined: the page ends with the newest event. */
+  readonly until?: string | undefined;
+  /** Polls for newer events. */
+  readonly isLive: boolean;
+  readonly enabled: boolean;
+}
+
+/** Queries a page of the feed, oldest first. */
+export function useEvents({
+  after,
+  until,
+  isLive,
+  enabled,
+}: EventPage): Pick<UseQueryResult<EventList>, 'data' | 'error'> {
+  const isNewest = after === undefined && until === undefined;
   const newest = useTenantQuery<EventList, number>('/events', {
     search: { per_page: '1' },
-    enabled: enabled && after === undefined,
+    enabled: enabled && isNewest,
     everyMs: isLive && tailMs,
     select: ({ meta }) => meta.newest_sequence,
   });
-  const start = after ?? (newest.data === undefined ? undefined : String(Math.max(0, newest.data - pageSize)));
+  const beforeNewest = newest.data === undefined ? undefined : String(Math.max(0, newest.data - pageSize));
+  const start = isNewest ? beforeNewest : after;
   const page = useTenantQuery<EventList>('/events', {
-    search: { after: start, per_page: String(pageSize) },
-    enabled: enabled && start !== undefined,
+    search: { ...(start === undefined ? { created_before: until } : { after: start }), per_page: String(pageSize) },
+    enabled: enabled && (start !== undefined || until !== undefined),
     everyMs: isLive && tailMs,
   });
   return { data: page.data, error: newest.error ?? page.error };

@@ -1,8 +1,9 @@
 import type { Event } from '@rms/api';
+import { eventTypes, isOperational } from '@rms/base/webhook-events';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMay, useTenant } from '../../api/tenant.ts';
-import { Choice } from '../../ui/field.tsx';
-import { TextFilter } from '../../ui/filters.tsx';
+import { Choice, SelectField } from '../../ui/field.tsx';
+import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -18,21 +19,39 @@ type ShownEvent = Pick<Event, 'id' | 'type' | 'data' | 'sequence'> & {
   readonly created_at?: string | null | undefined;
 };
 
+/** Filters of the page, with the names and values of the URL's search parameters. */
+type EventFilter = Partial<Record<'type' | 'resource' | 'since' | 'until', string>>;
+
 /** Page with the event feed, or the events of a resource; newest first. */
 export function EventsPage() {
   const tenant = useTenant();
-  const { resource, cursor, live } = useSearch({ from });
+  const { cursor, live, ...filter } = useSearch({ from });
+  const { resource, type, since, until } = filter;
   const navigate = useNavigate({ from });
   const mayReadAll = useMay('events:admin');
-  const isLive = live === '1' && !cursor && !resource;
-  const feed = useEvents(cursor, { isLive, enabled: !resource });
+  const mayRead = (one: string) => mayReadAll || !isOperational(one);
+  const isLive = live === '1' && !cursor && !resource && !until;
+  const feed = useEvents({ after: cursor, until, isLive, enabled: !resource });
   const ofResource = useResourceEvents(resource, cursor);
   const { data: page } = feed;
-  const { data, error }: { readonly data: readonly ShownEvent[] | undefined; readonly error: unknown } = resource
-    ? { data: ofResource.data?.data, error: ofResource.error }
-    : { data: page && [...page.data].reverse(), error: feed.error };
-  const set = (search: { readonly resource?: string; readonly live?: string }) =>
-    void navigate({ search, replace: true });
+  const read: readonly ShownEvent[] | undefined = resource ? ofResource.data?.data : page && [...page.data].reverse();
+  const error = resource ? ofResource.error : feed.error;
+  const data = read?.filter(
+    (event) =>
+      (!type || event.type === type) &&
+      !(since && event.created_at && Date.parse(event.created_at) < Date.parse(since)) &&
+      !(until && event.created_at && Date.parse(event.created_at) >= Date.parse(until)),
+  );
+  const last = read?.at(-1)?.created_at;
+  const isOver = Boolean(since && last && Date.parse(last) < Date.parse(since));
+  const older = isOver ? null : resource ? (ofResource.data?.next ?? null) : afterOf(page?.links.prev ?? null);
+  const isFiltered = Object.keys(filter).length > 0;
+  const set = (changes: EventFilter & { readonly live?: string }) =>
+    void navigate({
+      search: (before) =>
+        Object.fromEntries(Object.entries({ ...before, cursor: '', ...changes }).filter(([, value]) => value)),
+      replace: true,
+    });
   return (
     <>
       <PageHeader
@@ -41,35 +60,40 @@ export function EventsPage() {
       />
       <Card title="Filters">
         <div className="filters">
-          <TextFilter
-            label="Resource ID"
-            value={resource}
-            placeholder="res_…"
-            onSet={(id) => set(id ? { resource: id } : {})}
+          <SelectField
+            label="Event type"
+            value={type ?? ''}
+            options={[['', 'Any type'], ...eventTypes.filter(mayRead).map((one) => [one, one] as const)]}
+            onChange={(event) => set({ type: event.target.value })}
           />
-          {resource ? (
-            <Link to={from} params={tenant} search={{}} className="small">
-              Clear filters
-            </Link>
-          ) : (
+          <TextFilter label="Resource ID" value={resource} placeholder="res_…" onSet={(id) => set({ resource: id })} />
+          <TimeRangeFilter of={filter} onSet={set} />
+          <div className="stack-small">
             <Choice
               type="checkbox"
               label="Live tail"
               hint={isLive ? 'Updated every 2 s' : 'Show new events automatically'}
-              checked={isLive}
-              onChange={() => set(isLive ? {} : { live: '1' })}
+              checked={live === '1'}
+              onChange={() => set({ live: live === '1' ? '' : '1' })}
             />
-          )}
+            {isFiltered ? (
+              <Link to={from} params={tenant} search={{}} className="small">
+                Clear filters
+              </Link>
+            ) : null}
+          </div>
         </div>
       </Card>
       <Card flush>
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="events" rows={12} />}
         {data?.length === 0 ? (
-          <Empty icon="events" title={resource || cursor ? 'No events on this page' : 'No events yet'}>
-            {resource
-              ? 'The resource does not exist, or its events are no longer stored.'
-              : 'Every change of a resource creates an event, which is retained as long as the delivery log.'}
+          <Empty icon="events" title={isFiltered || older ? 'No matching events' : 'No events yet'}>
+            {older
+              ? 'No event on this page matches. Open the next page, or change the filters.'
+              : isFiltered
+                ? 'Change the filters.'
+                : 'Every change of a resource creates an event, which is retained as long as the delivery log.'}
           </Empty>
         ) : null}
         {data && data.length > 0 ? (
@@ -97,13 +121,9 @@ export function EventsPage() {
             ]}
           />
         ) : null}
-        {resource && ofResource.data ? <Pager next={ofResource.data.next} /> : null}
+        {resource ? <Pager next={older} /> : null}
         {!resource && page ? (
-          <Pager
-            total={page.meta.total ?? undefined}
-            next={afterOf(page.links.prev)}
-            previous={afterOf(page.links.next)}
-          />
+          <Pager total={page.meta.total ?? undefined} next={older} previous={afterOf(page.links.next)} />
         ) : null}
       </Card>
     </>
