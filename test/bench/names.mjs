@@ -50,7 +50,8 @@ export async function run({ quick }) {
       namePrefix: '',
       metadata: [],
     });
-    const { resources } = await readPage(client, listing, undefined, pageSize);
+    const bounds = { limit: pageSize, bytes: 1024 * 1024, isFirst: true };
+    const { resources } = await readPage(client, listing, undefined, bounds);
     const start = {
       direction: /** @type {const} */ ('after'),
       keys: [resources.at(-2).name, resources.at(-2).id],
@@ -58,11 +59,11 @@ export async function run({ quick }) {
     };
     const statements = {
       'page by bytes': () => client.query({ name: 'bytes', text: bytewise.first, values: Object.values(tenant) }),
-      'page by name': () => readPage(client, listing, undefined, pageSize),
-      'next page by name': () => readPage(client, listing, start, pageSize),
-      'page by name, any status': () => readPage(client, { ...listing, status: undefined }, undefined, pageSize),
+      'page by name': () => readPage(client, listing, undefined, bounds),
+      'next page by name': () => readPage(client, listing, start, bounds),
+      'page by name, any status': () => readPage(client, { ...listing, status: undefined }, undefined, bounds),
       'prefix by bytes': () => client.query({ name: 'prefix', text: bytewise.prefix, values: Object.values(tenant) }),
-      prefix: () => readPage(client, { ...listing, namePrefix: 'RÉSOURCE ab' }, undefined, pageSize),
+      prefix: () => readPage(client, { ...listing, namePrefix: 'RÉSOURCE ab' }, undefined, bounds),
     };
     const times = Object.fromEntries(Object.keys(statements).map((name) => [name, []]));
     for (let round = -20; round < rounds; round += 1) {

@@ -29,7 +29,6 @@ export function EventsPage() {
   const { resource, type, since, until } = filter;
   const navigate = useNavigate({ from });
   const mayReadAll = useMay('events:admin');
-  const mayRead = (one: string) => mayReadAll || !isOperational(one);
   const isLive = live === '1' && !cursor && !resource && !until;
   const feed = useEvents({ after: cursor, until, isLive, enabled: !resource });
   const ofResource = useResourceEvents(resource, cursor);
@@ -58,32 +57,7 @@ export function EventsPage() {
         title="Events"
         lead={`Changes of resources${mayReadAll ? ', and operational events,' : ''} in the order of the event feed (GET /v1/events), newest first.`}
       />
-      <Card title="Filters">
-        <div className="filters">
-          <SelectField
-            label="Event type"
-            value={type ?? ''}
-            options={[['', 'Any type'], ...eventTypes.filter(mayRead).map((one) => [one, one] as const)]}
-            onChange={(event) => set({ type: event.target.value })}
-          />
-          <TextFilter label="Resource ID" value={resource} placeholder="res_…" onSet={(id) => set({ resource: id })} />
-          <TimeRangeFilter of={filter} onSet={set} />
-          <div className="stack-small">
-            <Choice
-              type="checkbox"
-              label="Live tail"
-              hint={isLive ? 'Updated every 2 s' : 'Show new events automatically'}
-              checked={live === '1'}
-              onChange={() => set({ live: live === '1' ? '' : '1' })}
-            />
-            {isFiltered ? (
-              <Link to={from} params={tenant} search={{}} className="small">
-                Clear filters
-              </Link>
-            ) : null}
-          </div>
-        </div>
-      </Card>
+      <EventFilters of={filter} isLive={live === '1'} onSet={set} />
       <Card flush>
         <ErrorNote error={error} />
         {data ? null : error ? null : <Loading what="events" rows={12} />}
@@ -127,6 +101,50 @@ export function EventsPage() {
         ) : null}
       </Card>
     </>
+  );
+}
+
+/** Card with the filters and the live tail's switch. */
+function EventFilters({
+  of: filter,
+  isLive,
+  onSet,
+}: {
+  readonly of: EventFilter;
+  readonly isLive: boolean;
+  readonly onSet: (changes: EventFilter & { readonly live?: string }) => void;
+}) {
+  const tenant = useTenant();
+  const { type, resource } = filter;
+  const mayReadAll = useMay('events:admin');
+  const types = eventTypes.filter((one) => mayReadAll || !isOperational(one));
+  return (
+    <Card title="Filters">
+      <div className="filters">
+        <SelectField
+          label="Event type"
+          value={type ?? ''}
+          options={[['', 'Any type'], ...types.map((one) => [one, one] as const)]}
+          onChange={(event) => onSet({ type: event.target.value })}
+        />
+        <TextFilter label="Resource ID" value={resource} placeholder="res_…" onSet={(id) => onSet({ resource: id })} />
+        <TimeRangeFilter of={filter} onSet={onSet} />
+        <div className="stack-small">
+          <Choice
+            type="checkbox"
+            label="Live tail"
+            hint={isLive ? 'Updated every 2 s' : 'Show new events automatically'}
+            checked={isLive}
+            onChange={() => onSet({ live: isLive ? '' : '1' })}
+          />
+          {Object.keys(filter).length > 0 ? (
+            <Link to={from} params={tenant} search={{}} className="small">
+              Clear filters
+            </Link>
+          ) : null}
+        </div>
+      </div>
+    </Card>
   );
 }
 
