@@ -93,6 +93,7 @@ describe('a database in which the replaced migrations ran', () => {
       '0003-channels-and-idempotency.sql',
       '0004-metrics.sql',
       '0005-operational-events.sql',
+      '0006-reported-conditions.sql',
     ],
   };
 

@@ -196,6 +196,7 @@ describe('Entries of the audit log of webhooks', () => {
         ...LookupService.methods,
         WebhooksService.method.getWebhook,
         WebhooksService.method.listWebhooks,
+        WebhooksService.method.countWebhooks,
         WebhooksService.method.batchGetWebhookHealth,
         WebhooksService.method.testFilter,
         DeadLettersService.method.listDeadLetters,

@@ -245,7 +245,7 @@ describe('Metrics with three broken endpoints', () => {
     const left = (await stored()).filter(({ status }) => status === 'pending');
     const oldestAt = new Date(Math.min(...left.map((row) => row.created_at.getTime()))).toISOString();
     expect(await dashboard('/unfinished-deliveries')).toEqual({ count: 6, oldest_at: oldestAt });
-    const { data: webhooks } = await dashboard<{ data: Webhook[] }>('/webhooks?health=full&per_page=100');
+    const { data: webhooks } = await dashboard<{ data: Webhook[] }>('/webhooks?full_health=true&per_page=100');
     const healthOf = (webhook: Webhook) => webhooks.find(({ id }) => id === webhook.id)?.health;
     expect(healthOf(dead)).toMatchObject({ state: 'failing', pending: 6, oldest_pending_at: oldestAt });
     expect(healthOf(failing)).toMatchObject({ state: 'failing', pending: 0, oldest_pending_at: null });

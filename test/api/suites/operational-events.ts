@@ -146,17 +146,17 @@ export function operationalEventsSuite(target: () => Target): void {
         permissions: ['events:read', 'webhooks:write'],
       });
       const permitted = account.clientWith('live', expectStatus(restricted, 201).body.data.key ?? '');
-      await emit();
+      const { id: resourceId } = await emit();
       const all = await waitUntil(
         async () => {
           const found = await feedOf();
-          return found.at(-1)?.type === 'resource.created' && found;
+          const isThere = found.some(({ data }) => data?.object.id === resourceId);
+          return isThere && found.some(({ type }) => type === 'api_key.created') && found;
         },
         { what: 'the events' },
       );
       const aboutResources = all.filter(({ type }) => type.startsWith('resource.'));
-      const [operational] = all.filter(({ type }) => !type.startsWith('resource.'));
-      expect(operational?.type).toBe('api_key.created');
+      const operational = all.find(({ type }) => type === 'api_key.created');
       const path = `/v1/events/${operational?.id}`;
       expect(expectStatus(await client.get(path), 200).body).toEqual({ data: operational });
       for (const by of [reader, await account.client('live', 'write'), permitted]) {
