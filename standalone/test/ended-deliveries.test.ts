@@ -151,7 +151,9 @@ describe('A delivery counts however it ends', () => {
       await agrees(
         `the page of ${id}`,
         async () => {
-          const { data } = await dashboard<{ data: { health: { last_hour: Counts } } }>(`/webhooks/${id}?full_health=true`);
+          const { data } = await dashboard<{ data: { health: { last_hour: Counts } } }>(
+            `/webhooks/${id}?full_health=true`,
+          );
           return data.health.last_hour;
         },
         countsIn(log.filter((one) => one.webhook_id === id)),
