@@ -70,8 +70,9 @@ export interface Relay extends Worker {
 }
 
 /**
- * Maximum time to wait for a round of batches, one per partition, after a read. Waiting lets concurrent commits form fuller
- * batches; the limit keeps a stuck partition from delaying the others.
+ * Maximum time to wait for a round of batches, one per partition. Waiting lets concurrent commits form fuller batches;
+ * the limit keeps a stuck partition from delaying the others. After a single event, as at low rates, the next events are
+ * published immediately.
  */
 const roundMs = 25;
 /** Interval of session checks by a relay without others. */
@@ -205,8 +206,8 @@ export function createRelay(options: RelayOptions): Relay {
         const read = ready.length === 0 ? [] : await readPending(connection, ready);
         if (stop.aborted || broken.signal.aborted) break;
         handed.removeRead(read);
-        // Events that were not read gather in busy partitions only; in idle ones, the next are published immediately.
-        await current.publish([...created, ...read], read.length === 0 ? 0 : roundMs);
+        const events = [...created, ...read];
+        await current.publish(events, events.length > 1 ? roundMs : 0);
       }
     } catch (error) {
       current.abort(error);
