@@ -71,10 +71,10 @@ async function inRounds(quick) {
     };
     const burst = (system) => measureBurst(system, quick ? 1_000 : 5_000);
     await round(burst, { isCounted: false });
-    for (let i = 0; i < (quick ? 1 : 6); i++) await round(burst, { betweenMs: pauseMs / 3 });
-    for (let i = 0; i < (quick ? 1 : 3); i++) await round((system) => measurePace(system, quick ? 5 : 20));
+    for (let i = 0; i < (quick ? 1 : 5); i++) await round(burst, { betweenMs: pauseMs / 3 });
+    for (let i = 0; i < (quick ? 1 : 3); i++) await round((system) => measurePace(system, quick ? 5 : 15));
     await delay(pauseMs);
-    for (let i = 0; i < (quick ? 1 : 3); i++) await round((system) => measureIdle(system, quick ? 3 : 10));
+    for (let i = 0; i < (quick ? 1 : 3); i++) await round((system) => measureIdle(system, quick ? 3 : 5));
     for (const { name, receiver } of systems) {
       samples['events that arrived twice'] ??= {};
       samples['events that arrived twice'][name] = [receiver.repeated()];
@@ -186,7 +186,7 @@ async function besideSlowEndpoint(quick) {
     const system = await open(name);
     try {
       await system.addEndpoint(`${system.receiver.url}/late`);
-      const seconds = quick ? 10 : 30;
+      const seconds = quick ? 10 : 20;
       const { sentAtMs } = await publishAtRate(system, besideSlowPerSecond, seconds);
       await system.receiver.until(sentAtMs.size, drainTimeoutMs);
       const latenciesMs = [...sentAtMs].map(([id, atMs]) => system.receiver.arrivals.get(id) - atMs);
@@ -205,8 +205,8 @@ async function besideSlowEndpoint(quick) {
 
 /** Events fail once; the system is killed, and starts again when all retries are due and the endpoint has recovered. */
 async function dueRetries(quick) {
-  const events = quick ? 2_000 : 100_000;
-  const retryAfterSeconds = quick ? 10 : 60;
+  const events = quick ? 2_000 : 5_000;
+  const retryAfterSeconds = quick ? 10 : 30;
   const samples = {};
   for (const name of Object.keys(starts)) {
     const system = await open(name, { retryAfterSeconds }, '/failing');

@@ -77,6 +77,7 @@ export default {
         Architecture: '/ARCHITECTURE',
         'Decision records': '/docs/adr/',
         Performance: '/docs/performance',
+        'Comparison benchmark': '/docs/comparison-benchmark',
         'Rules of the API': '/test/RULES',
         Releasing: '/docs/releasing',
         Glossary: '/docs/glossary',

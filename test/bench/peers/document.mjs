@@ -23,7 +23,7 @@ export function writeDocument({ machine, date, versions, settings, rows, ahead }
 
 \`npm run bench -- peers\` runs the same load through rms, Svix and Outpost and writes this page. It builds both peers from
 the source of their releases (Rust, Go and RabbitMQ must be installed), starts each system with stores of its own, and
-checks that every event arrives. You can repeat it on your machine; it takes about 40 minutes.
+checks that every event arrives. You can repeat it on your machine; it takes about 15 minutes, and as long again to build the peers.
 
 Measured on ${date}: ${machine}. All systems, their stores and the load client share these processors, so compare
 figures within the table only.
@@ -35,14 +35,14 @@ same processes.
 
 ${ahead.length === 0 ? '' : `A peer is ahead in: ${ahead.join('; ')}.\n\n`}## The loads
 
-- **Burst**: 5,000 events of about 400 bytes from 32 publishers, one endpoint that returns 200. Six rounds; in each
+- **Burst**: 5,000 events of about 400 bytes from 32 publishers, one endpoint that returns 200. Five rounds; in each
   round, every system has its turn, with pauses of 7 s.
-- **50/s**: 50 events per second for 20 s, three rounds. The latency is the time from sending the request to the arrival
+- **50/s**: 50 events per second for 15 s, three rounds. The latency is the time from sending the request to the arrival
   of the event at the endpoint.
-- **Idle**: ten seconds without requests after the loads, three rounds.
-- **Next to a slow endpoint**: 80 events per second for 30 s to two endpoints, of which one takes ten seconds to respond.
+- **Idle**: five seconds without requests after the loads, three rounds.
+- **Next to a slow endpoint**: 80 events per second for 20 s to two endpoints, of which one takes ten seconds to respond.
   The figures are latencies of the other one.
-- **Due retries**: the endpoint returns 503 for all events. The system is killed, the endpoint recovers, and the system
+- **Due retries**: the endpoint returns 503 for 5,000 events. The system is killed, the endpoint recovers, and the system
   starts again when all retries are due. Rates are measured from that start until the last event has arrived.
 
 Figures of bursts, 50/s and idle are medians of their rounds; the other loads run once per system.
@@ -64,7 +64,7 @@ with the embedded PostgreSQL.
   accept an event that another system has already stored.
 - Outpost responds when the event is in its queue; it writes its log in batches, up to ten seconds later. After a crash,
   the log lacks these entries.
-- rms delivers the events of a resource in order. The peers do not order events.
+- rms numbers the events of each workspace without gaps, for its event feed.
 - The systems differ in what a failing endpoint costs: rms pauses it, the peers attempt every event.
 `;
   writeFileSync(join(root, 'docs', 'comparison-benchmark.md'), text);

@@ -9,7 +9,6 @@ export const settingsOfSvix = {
   SVIX_QUEUE_TYPE: 'redis',
   SVIX_CACHE_TYPE: 'redis',
   SVIX_ENVIRONMENT: 'prod',
-  SVIX_LOG_LEVEL: 'warn',
   SVIX_WHITELIST_SUBNETS: '[127.0.0.0/8]',
 };
 const redisSettings = { appendonly: 'yes', appendfsync: 'everysec' };
