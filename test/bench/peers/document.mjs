@@ -23,10 +23,11 @@ export function writeDocument({ machine, date, versions, settings, rows, ahead }
 
 \`npm run bench -- peers\` runs the same load through rms, Svix and Outpost and writes this page. It builds both peers from
 the source of their releases (Rust, Go and RabbitMQ must be installed), starts each system with stores of its own, and
-checks that every event arrives. You can repeat it on your machine; it takes about 15 minutes, and as long again to build the peers.
+checks that every event arrives. You can repeat it on your machine; it takes about 15 minutes, and as long again to
+build the peers.
 
-Measured on ${date}: ${machine}. All systems, their stores and the load client share these processors, so compare
-figures within the table only.
+Measured on ${date}: ${machine}. All systems, their stores and the load client share these
+processors, so compare figures within the table only.
 
 ${table.join('\n')}
 

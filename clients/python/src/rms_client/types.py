@@ -2224,6 +2224,7 @@ class Workspace(TypedDict):
 @final
 class ObjectCount(TypedDict):
     count: int
+    """At most 100,000, even if there are more."""
     limit: Union[int, None]
     """Null: no limit."""
 

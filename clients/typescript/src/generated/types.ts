@@ -1862,6 +1862,7 @@ export interface Workspace {
 }
 
 export interface ObjectCount {
+  /** At most 100,000, even if there are more. */
   count: number;
   /** Null: no limit. */
   limit: number | null;

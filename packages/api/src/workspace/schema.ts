@@ -5,7 +5,10 @@ import { shownTime } from '../time-schemas.ts';
 const limit = z.int().min(1).nullable();
 
 const objectCount = z
-  .strictObject({ count: z.int().min(0), limit: limit.describe('Null: no limit.') })
+  .strictObject({
+    count: z.int().min(0).describe('At most 100,000, even if there are more.'),
+    limit: limit.describe('Null: no limit.'),
+  })
   .meta({ id: 'ObjectCount', example: { count: 12, limit: 1_000 } });
 
 const workspace = z

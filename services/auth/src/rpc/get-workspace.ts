@@ -13,11 +13,14 @@ import { toWorkspaceMessage } from '../workspace/workspace-message.ts';
 import { isLive, toWorkspace, type WorkspaceRow } from '../workspace/workspace-queries.ts';
 import type { HandlerParts } from './handler.ts';
 
+/** Keys are counted up to this number. */
+const maxCounted = 100_000;
+
 export function getWorkspace({ pool, maxKeys }: HandlerParts): Handlers<typeof WorkspacesService>['getWorkspace'] {
   return async ({ workspaceId, withKeys }, { actor }) => {
     requirePermission(await actingIn(pool, workspaceId, actor), 'workspace:read');
     const { workspace, plan } = found(await findWorkspaceAndPlan(pool, workspaceId), 'workspace', workspaceId);
-    const keyCount = withKeys ? await countValidKeys(pool, workspaceId, Number.MAX_SAFE_INTEGER) : undefined;
+    const keyCount = withKeys ? await countValidKeys(pool, workspaceId, maxCounted) : undefined;
     return {
       workspace: toWorkspaceMessage(workspace),
       ...(plan ? { plan: toPlanMessage(plan) } : {}),

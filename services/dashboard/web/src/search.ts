@@ -27,6 +27,11 @@ export function textSearch<const Name extends string>(...names: Name[]) {
   };
 }
 
+/** Returns the search parameters that are not empty. */
+export function withoutEmpty<T extends Record<string, string | undefined>>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
+}
+
 /** Reads the search parameters of the webhook list, in the dashboard and in the portal. */
 export const webhookSearch = textSearch('url', 'status', 'health', 'cursor');
 

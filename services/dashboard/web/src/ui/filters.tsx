@@ -1,5 +1,5 @@
 import { toLocal, toUtc } from '../local-time.ts';
-import { TextField } from './field.tsx';
+import { Choice, TextField } from './field.tsx';
 
 /** Filter by a range of times: ISO 8601 in UTC, shown as local time. Empty or undefined: no bound. */
 export function TimeRangeFilter({
@@ -48,6 +48,29 @@ export function TextFilter({
       className="input-code"
       onBlur={(event) => event.target.value.trim() !== value && onSet(event.target.value.trim())}
       onKeyDown={(event) => event.key === 'Enter' && onSet(event.currentTarget.value.trim())}
+    />
+  );
+}
+
+/** Switch of a live tail. `state`: how new rows appear while it is on. */
+export function LiveTail({
+  of: rows,
+  isLive,
+  state = 'Updated every 2 s',
+  onSet,
+}: {
+  readonly of: string;
+  readonly isLive: boolean;
+  readonly state?: string;
+  readonly onSet: (changed: { live: string }) => void;
+}) {
+  return (
+    <Choice
+      type="checkbox"
+      label="Live tail"
+      hint={isLive ? state : `Show new ${rows} automatically`}
+      checked={isLive}
+      onChange={() => onSet({ live: isLive ? '' : '1' })}
     />
   );
 }

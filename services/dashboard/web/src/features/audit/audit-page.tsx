@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { withoutEmpty } from '../../search.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -20,10 +21,7 @@ export function AuditPage() {
   const navigate = useNavigate({ from });
   const { data, error } = useAuditEntries(search);
   const emails = useMemberEmails();
-  const set = (changed: AuditFilter) =>
-    void navigate({
-      search: Object.fromEntries(Object.entries({ ...filter, ...changed }).filter(([, value]) => value)),
-    });
+  const set = (changed: AuditFilter) => void navigate({ search: withoutEmpty({ ...filter, ...changed }) });
   return (
     <>
       <PageHeader

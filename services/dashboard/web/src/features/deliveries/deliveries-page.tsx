@@ -2,6 +2,7 @@ import type { Delivery } from '@rms/api';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useContext, useState } from 'react';
 import { cursorOf, PortalPermissions, useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { withoutEmpty } from '../../search.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -46,7 +47,7 @@ export function DeliveriesPage() {
   });
   const set = (changes: Partial<typeof search>) => {
     setSelected(new Set());
-    void navigate({ search: (before) => clean({ ...before, cursor: '', ...changes }), replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, cursor: '', ...changes }), replace: true });
   };
   const urls = urlsOf(webhooks.data);
   const isFiltered = Object.keys(filter).length > 0;
@@ -101,11 +102,6 @@ export function DeliveriesPage() {
       ) : null}
     </>
   );
-}
-
-/** Removes empty parameters from the URL. */
-function clean<T extends Record<string, string | undefined>>(search: T): T {
-  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
 }
 
 /** Explains an empty list. `hasNext`: further pages may have matches, because a page reads a limited number of rows. */

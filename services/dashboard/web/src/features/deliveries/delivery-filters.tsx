@@ -1,8 +1,8 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { Link } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
-import { Choice, SelectField } from '../../ui/field.tsx';
-import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { LiveTail, TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Card } from '../../ui/page.tsx';
 import { statusOptions } from '../attempts/delivery-status.tsx';
 import type { DeliveryFilter } from './delivery-filter.ts';
@@ -65,18 +65,11 @@ export function DeliveryFilters({
         <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => onSet({ resource })} />
         <TimeRangeFilter of={search} onSet={onSet} />
         <div className="stack-small">
-          <Choice
-            type="checkbox"
-            label="Live tail"
-            hint={
-              isLive
-                ? isStreaming
-                  ? 'New deliveries appear immediately'
-                  : 'Polling every 2 s'
-                : 'Show new deliveries automatically'
-            }
-            checked={isLive}
-            onChange={() => onSet({ live: isLive ? '' : '1' })}
+          <LiveTail
+            of="deliveries"
+            isLive={isLive}
+            state={isStreaming ? 'New deliveries appear immediately' : 'Polling every 2 s'}
+            onSet={onSet}
           />
           {isFiltered ? (
             <Link to="/w/$workspace/$environment/deliveries" params={tenant} search={{}} className="small">

@@ -2,8 +2,9 @@ import type { Event } from '@rms/api';
 import { eventTypes, isOperational } from '@rms/base/webhook-events';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMay, useTenant } from '../../api/tenant.ts';
-import { Choice, SelectField } from '../../ui/field.tsx';
-import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
+import { withoutEmpty } from '../../search.ts';
+import { SelectField } from '../../ui/field.tsx';
+import { LiveTail, TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -46,11 +47,7 @@ export function EventsPage() {
   const older = isOver ? null : resource ? (ofResource.data?.next ?? null) : afterOf(page?.links.prev ?? null);
   const isFiltered = Object.keys(filter).length > 0;
   const set = (changes: EventFilter & { readonly live?: string }) =>
-    void navigate({
-      search: (before) =>
-        Object.fromEntries(Object.entries({ ...before, cursor: '', ...changes }).filter(([, value]) => value)),
-      replace: true,
-    });
+    void navigate({ search: (before) => withoutEmpty({ ...before, cursor: '', ...changes }), replace: true });
   return (
     <>
       <PageHeader
@@ -130,13 +127,7 @@ function EventFilters({
         <TextFilter label="Resource ID" value={resource} placeholder="res_…" onSet={(id) => onSet({ resource: id })} />
         <TimeRangeFilter of={filter} onSet={onSet} />
         <div className="stack-small">
-          <Choice
-            type="checkbox"
-            label="Live tail"
-            hint={isLive ? 'Updated every 2 s' : 'Show new events automatically'}
-            checked={isLive}
-            onChange={() => onSet({ live: isLive ? '' : '1' })}
-          />
+          <LiveTail of="events" isLive={isLive} onSet={onSet} />
           {Object.keys(filter).length > 0 ? (
             <Link to={from} params={tenant} search={{}} className="small">
               Clear filters

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useMay, useTenant } from '../../api/tenant.ts';
-import { Choice, SelectField } from '../../ui/field.tsx';
-import { TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { LiveTail, TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { visibleName } from '../../ui/names.ts';
 import { Card } from '../../ui/page.tsx';
 import { useKeys } from '../keys/key-queries.ts';
@@ -100,13 +100,7 @@ export function RequestFilters({ of: search, onSet }: { readonly of: Search; rea
         <TextFilter label="IP address" value={search.ip} placeholder="203.0.113.7" onSet={(ip) => onSet({ ip })} />
         <TimeRangeFilter of={search} onSet={onSet} />
         <div className="stack-small">
-          <Choice
-            type="checkbox"
-            label="Live tail"
-            hint={isLive ? 'Updated every 2 s' : 'Show new requests automatically'}
-            checked={isLive}
-            onChange={() => onSet({ live: isLive ? '' : '1' })}
-          />
+          <LiveTail of="requests" isLive={isLive} onSet={onSet} />
           {Object.keys(filter).length > 0 ? (
             <Link to="/w/$workspace/$environment/requests" params={tenant} search={{}} className="small">
               Clear filters

@@ -1,6 +1,7 @@
 import type { Request } from '@rms/api';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { cursorOf, type Tenant, useTenant } from '../../api/tenant.ts';
+import { withoutEmpty } from '../../search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { countText } from '../../ui/count.ts';
 import { durationText } from '../../ui/duration.ts';
@@ -28,7 +29,7 @@ export function RequestList() {
   const keys = useKeyNames();
   const emails = useMemberEmails();
   const set = (changes: RequestFilter & { readonly live?: string }) =>
-    void navigate({ search: (before) => clean({ ...before, cursor: '', ...changes }), replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, cursor: '', ...changes }), replace: true });
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <>
@@ -117,9 +118,4 @@ function NoRequests({ isFiltered, hasNext }: { readonly isFiltered: boolean; rea
       {limits ? `Requests with an API key appear here within seconds. Recorded: ${requestLogText(limits)}.` : null}
     </Empty>
   );
-}
-
-/** Removes empty parameters from the URL. */
-function clean<T extends Record<string, string | undefined>>(search: T): T {
-  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as T;
 }

@@ -2,6 +2,7 @@ import { metadataLimits, resourceNameLength } from '@rms/base/value-rules';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
+import { withoutEmpty } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { visibleName } from '../../ui/names.ts';
@@ -36,7 +37,7 @@ export function ResourcesPage() {
     void navigate({
       search: (before) => {
         const { cursor: _, ...remaining } = { ...before, ...changes };
-        return Object.fromEntries(Object.entries(remaining).filter(([, value]) => value));
+        return withoutEmpty(remaining);
       },
       replace: true,
     });

@@ -1,5 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
+import { withoutEmpty } from '../../search.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { TextFilter } from '../../ui/filters.tsx';
@@ -36,10 +37,7 @@ export function WebhooksPage() {
   const { cursor: _, ...filter } = search;
   const isFiltered = Object.keys(filter).length > 0;
   const set = (changes: WebhookFilter) =>
-    void navigate({
-      search: Object.fromEntries(Object.entries({ ...filter, ...changes }).filter(([, value]) => value)),
-      replace: true,
-    });
+    void navigate({ search: withoutEmpty({ ...filter, ...changes }), replace: true });
   const create = mayWrite ? (
     <Link to="/w/$workspace/$environment/webhooks/new" params={tenant} className={buttonClass('main')}>
       Create webhook
