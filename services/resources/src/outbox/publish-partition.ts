@@ -97,7 +97,7 @@ export function createPublisher({ keyedPool, bus, topic, partitions, log, metric
         busy.set(partition, { published, ids: new Set(events.map(({ id }) => id)) });
         return published;
       });
-      if (maxMs > 0) await waitAtMost(Promise.all(round), maxMs);
+      await waitAtMost(Promise.all(round), maxMs);
     },
     /** Aborts all batches in flight. */
     abort: (reason: unknown) => cut.abort(reason),

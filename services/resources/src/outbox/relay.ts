@@ -71,8 +71,7 @@ export interface Relay extends Worker {
 
 /**
  * Maximum time to wait for a round of batches, one per partition. Waiting lets concurrent commits form fuller batches;
- * the limit keeps a stuck partition from delaying the others. After a single event, as at low rates, the next events are
- * published immediately.
+ * the limit keeps a stuck partition from delaying the others. Without waiting, bursts take a tenth more CPU with Kafka.
  */
 const roundMs = 25;
 /** Interval of session checks by a relay without others. */
@@ -206,8 +205,7 @@ export function createRelay(options: RelayOptions): Relay {
         const read = ready.length === 0 ? [] : await readPending(connection, ready);
         if (stop.aborted || broken.signal.aborted) break;
         handed.removeRead(read);
-        const events = [...created, ...read];
-        await current.publish(events, events.length > 1 ? roundMs : 0);
+        await current.publish([...created, ...read], roundMs);
       }
     } catch (error) {
       current.abort(error);
