@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { fastFolders, foldersOf, suites } from '../test/projects.mjs';
 import { baseCommit, git } from './lib/base-commit.mjs';
 import { brokenComments, brokenReferences } from './lib/documents.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
 import { tierViolations } from './lib/test-tiers.mjs';
 
@@ -34,6 +33,7 @@ const checks = {
   'unused files, exports, dependencies': () => run('knip', ['--no-progress', '--no-config-hints']),
   'OpenAPI document': openApiDocument,
   'lock files': lockFiles,
+  'npm scripts run on a current Node': npmScripts,
   'every test file belongs to a project': testFilesInProjects,
   'fast tests import only fast helpers': testTiers,
   'links and file names in documents and comments': documents,
@@ -42,7 +42,6 @@ const checks = {
   'regular expressions are linear': () => program('scripts/check-expressions.mjs', '--listed'),
 };
 
-await ensureNode();
 await orExit(() => ensureInstalled({ development: true }));
 const temporary = mkdtempSync(join(tmpdir(), 'rms-check-'));
 let failed = 0;
@@ -172,6 +171,13 @@ function lockFiles() {
     });
   });
   return problems.length === 0 ? undefined : problems.join('\n');
+}
+
+/** Checks that npm scripts start through scripts/run.mjs, because an older Node may not load any other file. */
+function npmScripts() {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const others = Object.keys(scripts).filter((name) => /\bnode (?!scripts\/run\.mjs )/.test(scripts[name]));
+  return others.length === 0 ? undefined : `start with scripts/run.mjs: ${others.join(', ')}`;
 }
 
 /** Checks that every test file belongs to a project; otherwise it would never run. */

@@ -3,10 +3,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { ensureNode } from './lib/node.mjs';
 import { bundler, compileCache, orExit, pagesConfig, prepare, root } from './lib/prepare.mjs';
 
-await ensureNode();
 await orExit(() => prepare({ development: true }));
 const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
 const start = (...args) => spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });

@@ -3,12 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exclusively } from './lib/exclusively.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { root } from './lib/prepare.mjs';
 
 const site = join(root, 'docs', 'site');
 
-await ensureNode();
 exclusively(isInstalled, () => run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']));
 run(process.execPath, [join(site, 'node_modules', 'vitepress', 'bin', 'vitepress.js'), 'build', '.']);
 

@@ -5,7 +5,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cannotRun } from './lib/cannot-run.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { findPythonProgram } from './lib/tools.mjs';
 
@@ -24,7 +23,6 @@ const openSettings = {
   AUTH_FAILURE_LIMIT: '0',
 };
 
-await ensureNode();
 const folder = mkdtempSync(join(tmpdir(), 'rms-fuzz-'));
 try {
   prepare({ development: true });

@@ -2,8 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatedClients } from './lib/generated-clients.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { root } from './lib/prepare.mjs';
 
-await ensureNode();
 for (const [file, text] of await generatedClients()) writeFileSync(join(root, file), text);

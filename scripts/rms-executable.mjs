@@ -6,13 +6,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findNewestNode, newestNode } from './lib/newest-node.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, PrepareError, root } from './lib/prepare.mjs';
 import { execute } from './lib/tools.mjs';
 
 const bytesPerMegabyte = 1_000_000;
 
-await ensureNode();
 await orExit(async () => {
   ensureInstalled({ development: true });
   const { bundleRms } = await import('./lib/rms-bundle.mjs');

@@ -3,11 +3,9 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, orExit, root } from './lib/prepare.mjs';
 import { execute } from './lib/tools.mjs';
 
-await ensureNode();
 await orExit(async () => {
   ensureInstalled({ development: true });
   const { bundleRms } = await import('./lib/rms-bundle.mjs');

@@ -20,10 +20,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { suites as testSuites } from '../test/projects.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { root } from './lib/prepare.mjs';
 
-await ensureNode();
 const script = (name, ...args) => [process.execPath, join(root, 'scripts', name), ...args];
 const recording = mkdtempSync(join(tmpdir(), 'rms-statements-'));
 process.on('exit', () => rmSync(recording, { recursive: true, force: true }));

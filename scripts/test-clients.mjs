@@ -13,7 +13,6 @@ import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { cannotRun } from './lib/cannot-run.mjs';
 import { compileScenario, generators, MissingProgram } from './lib/client-generators.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { execute } from './lib/tools.mjs';
 
@@ -23,7 +22,6 @@ const maxMs = 120_000;
 /** Time limit per step of the tests of clients/python. */
 const maxClientMs = 300_000;
 
-await ensureNode();
 const folder = mkdtempSync(join(tmpdir(), 'rms-clients-'));
 let passed = 0;
 let failed = 0;

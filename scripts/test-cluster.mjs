@@ -13,12 +13,10 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { cannotRun } from './lib/cannot-run.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
-await ensureNode();
 let run;
 try {
   prepare({ development: true });

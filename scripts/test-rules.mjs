@@ -8,11 +8,9 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { cases } from '../test/rules/cases.mjs';
 import { cannotRun } from './lib/cannot-run.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { PrepareError, root } from './lib/prepare.mjs';
 import { findPromtool } from './lib/tools.mjs';
 
-await ensureNode();
 const folder = join(root, 'deploy', 'helm', 'rms', 'files', 'rules');
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 const operations = join(root, 'docs', 'operations.md');

@@ -7,10 +7,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { statementProjects } from '../test/projects.mjs';
-import { ensureNode } from './lib/node.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 
-await ensureNode();
 const given = process.env.STATEMENTS_DIR;
 const folder = given ?? mkdtempSync(join(tmpdir(), 'rms-statements-'));
 try {

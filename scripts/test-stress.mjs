@@ -7,14 +7,12 @@
 //   --load      two busy loops compete with the tests for the processors
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { ensureNode } from './lib/node.mjs';
 import { orExit, prepare } from './lib/prepare.mjs';
 import { failedTests, summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
 const busyLoops = 2;
 
-await ensureNode();
 const { times, load, args } = readArguments();
 await orExit(() => prepare({ development: true }));
 const loops = load ? Array.from({ length: busyLoops }, () => spawn(process.execPath, ['-e', 'for (;;);'])) : [];

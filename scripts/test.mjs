@@ -7,12 +7,10 @@
 // the first test file requests them; TEST_DATABASE_URL, TEST_REDIS_URL and TEST_KAFKA_BROKERS name existing servers
 // instead. Suites with a server that cannot be provided are skipped and named at the end; with CI=true, that is a
 // failure.
-import { ensureNode } from './lib/node.mjs';
 import { ensureInstalled, ensurePages, fillCompileCache, orExit } from './lib/prepare.mjs';
 import { summary } from './lib/test-result.mjs';
 import { runTests } from './lib/test-run.mjs';
 
-await ensureNode();
 const run = await orExit(async () => {
   ensureInstalled({ development: true });
   const filled = fillCompileCache();

@@ -1,7 +1,6 @@
 import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ensureNode } from './node.mjs';
 import { compileCache, ensureInstalled, ensurePages, orExit, root } from './prepare.mjs';
 
 /**
@@ -9,7 +8,6 @@ import { compileCache, ensureInstalled, ensurePages, orExit, root } from './prep
  * `pages: false` leaves the dashboard's pages as they are.
  */
 export async function runProgram(path, { pages = true } = {}) {
-  await ensureNode();
   await orExit(() => {
     ensureInstalled();
     if (pages) ensurePages();

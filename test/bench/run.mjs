@@ -4,10 +4,7 @@
 // figure is worse in every round.
 // npm run bench -- peers: compares rms with Svix and Outpost, which it builds from source, and writes a page of docs.
 import { parseArgs } from 'node:util';
-import { ensureNode } from '../../scripts/lib/node.mjs';
 import { endDescendants } from './processes.mjs';
-
-await ensureNode();
 
 const benchmarks = [
   'requests',
