@@ -8,14 +8,15 @@ import { createLogger } from '@rms/runtime/logging';
 import { waitUntil } from '@rms/testkit';
 import { parseResponse } from './support/wire.ts';
 
-/** Limits of a listener, with short timeouts. */
+/** Limits of a listener. Only tests of a timeout shorten it. */
 describe('Slow and greedy connections', () => {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({
     name: 'unit',
     destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
   });
-  const times = { headersMs: 100, requestMs: 200, unreadMs: 100, checkEveryMs: 20 };
+  const times = { headersMs: 60_000, requestMs: 60_000, unreadMs: 60_000, checkEveryMs: 20 };
+  const short = { times: { ...times, headersMs: 100, requestMs: 200, unreadMs: 100 } };
   const listeners: Listener[] = [];
   const refused: string[] = [];
   const open = async (handle: RequestListener, options: Partial<Parameters<typeof listen>[0]> = {}) => {
@@ -65,7 +66,7 @@ describe('Slow and greedy connections', () => {
   });
 
   test('a slow request head gets 408, and the message names the limits', async () => {
-    const { client } = await open(readBody);
+    const { client } = await open(readBody, short);
     const { socket, text } = client();
     socket.write('GET / HTTP/1.1\r\n');
     const drip = setInterval(() => socket.write('X-Slow: 1\r\n'), 10);
@@ -83,7 +84,7 @@ describe('Slow and greedy connections', () => {
   });
 
   test('a silent connection is closed', async () => {
-    const { client } = await open(readBody);
+    const { client } = await open(readBody, short);
     const { socket, text } = client();
     await closed(socket);
     expect(text() === '' || parseResponse(text()).status === 408).toBe(true);
@@ -91,12 +92,9 @@ describe('Slow and greedy connections', () => {
 
   test('a stop closes silent connections, and waits for responses', async () => {
     const requests: (() => void)[] = [];
-    const { client } = await open(
-      (_, response) => {
-        requests.push(() => response.end('done'));
-      },
-      { times: { ...times, headersMs: 60_000, requestMs: 60_000 } },
-    );
+    const { client } = await open((_, response) => {
+      requests.push(() => response.end('done'));
+    });
     const [silent, other] = [client(), client()];
     await once(silent.socket, 'connect');
     other.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -109,7 +107,7 @@ describe('Slow and greedy connections', () => {
   });
 
   test('a slow body gets 408 with its request ID', async () => {
-    const { client } = await open(readBody);
+    const { client } = await open(readBody, short);
     const { socket, text } = client();
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
     const drip = setInterval(() => socket.write(' '), 10);
@@ -128,7 +126,7 @@ describe('Slow and greedy connections', () => {
     const { client } = await open((request, response) => {
       lookups = request;
       response.end(Buffer.alloc(32 * 1024 * 1024));
-    });
+    }, short);
     const { socket } = client();
     socket.pause();
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -138,9 +136,7 @@ describe('Slow and greedy connections', () => {
 
   test('a response that the client reads in time is complete, regardless of its size', async () => {
     const size = 32 * 1024 * 1024;
-    const { client } = await open((_request, response) => response.end(Buffer.alloc(size)), {
-      times: { ...times, unreadMs: 60_000 },
-    });
+    const { client } = await open((_request, response) => response.end(Buffer.alloc(size)));
     const { socket, text } = client();
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     await closed(socket);
@@ -194,7 +190,6 @@ describe('Slow and greedy connections', () => {
   test('connections over the limit are closed, and the log reports it once', async () => {
     const { client } = await open((_request, response) => response.end('x'), {
       maxConnections: 2,
-      times: { ...times, headersMs: 60_000, requestMs: 60_000 },
     });
     const held = [client(), client()];
     for (const { socket } of held) await once(socket, 'connect');
@@ -231,7 +226,7 @@ describe('Slow and greedy connections', () => {
           (error: RmsError) => sendResponse(response, errorResponse(error, undefined)),
         );
       };
-      const { client } = await open(handle, { times: { ...times, headersMs: 60_000, requestMs: 60_000 } });
+      const { client } = await open(handle);
       return {
         /** Sends part of a body. Resolves when the server has read it. */
         async send(bytes: number, { address = '127.0.0.1', owners }: { address?: string; owners?: string } = {}) {
@@ -313,10 +308,7 @@ describe('Slow and greedy connections', () => {
     });
     const ask = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     const start = async (options: Parameters<typeof open>[1]) => {
-      const { client } = await open((_request, response) => response.end('x'), {
-        times: { ...times, headersMs: 60_000, requestMs: 60_000 },
-        ...options,
-      });
+      const { client } = await open((_request, response) => response.end('x'), options);
       return {
         /** Opens a connection and keeps it without a request. */
         async hold(address: string) {
