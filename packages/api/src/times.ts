@@ -1,4 +1,5 @@
-import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Duration, type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs } from '@rms/rpc/times';
 
 /** Returns the time as ISO 8601 in UTC with milliseconds; null if it is unset. */
 export function timeOf(time: Timestamp | undefined): string | null {
@@ -20,4 +21,12 @@ export function rounded(ms: number): number {
 /** Returns a duration in seconds, with fractions; 0 if it is unset. */
 export function fromDuration(duration: Duration | undefined): number {
   return duration ? Number(duration.seconds) + duration.nanos / 1e9 : 0;
+}
+
+export function toDuration(seconds: number): Duration {
+  return durationFromMs(seconds * 1_000);
+}
+
+export function toTimestamp(text: string): Timestamp {
+  return timestampFromDate(new Date(text));
 }

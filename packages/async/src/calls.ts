@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { RmsError } from '@rms/base/errors';
-import { FairBuffer } from './fair-buffer.ts';
+import { FairQueue } from './fair-queue.ts';
 import { activeSpans, inSpans, isTracing, type Span } from './tracing/index.ts';
 
 /**
@@ -154,13 +154,7 @@ export function coalesce<In, Out>(
     resolve: (out: Out) => void;
     reject: (error: unknown) => void;
   };
-  const buffer = new FairBuffer<Waiting>({
-    tenantOf: ({ item }) => tenantOf(item),
-    bytesOf: ({ item }) => bytesOf(item),
-    maxBatch,
-    maxBytes,
-    isExclusive,
-  });
+  const queue = new FairQueue<Waiting>();
   let inFlight = 0;
   let nowMs = 0;
   let scheduled = false;
@@ -178,7 +172,7 @@ export function coalesce<In, Out>(
     } finally {
       joint.leave();
       inFlight -= 1;
-      buffer.end(batch);
+      if (isExclusive) for (const { item } of batch) queue.release(tenantOf(item));
       pump();
     }
   };
@@ -189,11 +183,25 @@ export function coalesce<In, Out>(
     else if (isLate) reject(overloaded(`the call was queued for more than ${maxWaitMs} ms`));
     return !signal?.aborted && !isLate;
   };
+  /** Removes and returns the next batch; empty if no queued call can be sent now. */
+  const nextBatch = () => {
+    const batch: Waiting[] = [];
+    let bytes = 0;
+    while (batch.length < maxBatch && bytes < maxBytes) {
+      const call = queue.shift();
+      if (!call) break;
+      if (!isWanted(call)) continue;
+      batch.push(call);
+      bytes += bytesOf(call.item);
+    }
+    if (isExclusive) for (const { item } of batch) queue.hold(tenantOf(item));
+    return batch;
+  };
   const pump = () => {
     scheduled = false;
     nowMs = performance.now();
-    while (buffer.size > 0 && inFlight < maxInFlight) {
-      const batch = buffer.take(isWanted);
+    while (queue.size > 0 && inFlight < maxInFlight) {
+      const batch = nextBatch();
       if (batch.length === 0) return;
       inFlight += 1;
       void sendBatch(batch);
@@ -201,10 +209,8 @@ export function coalesce<In, Out>(
   };
   return (item, signal) =>
     new Promise((resolve, reject) => {
-      if (buffer.size >= maxWaiting) {
-        return reject(overloaded(`${buffer.size} calls are already queued`));
-      }
-      buffer.push({
+      if (queue.size >= maxWaiting) return reject(overloaded(`${queue.size} calls are already queued`));
+      queue.push(tenantOf(item), {
         item,
         signal,
         sinceMs: performance.now(),

@@ -1,10 +1,15 @@
-import type { Channel } from '@rms/proto/rms/alerts/v1/alert_pb';
+import { type Channel, ChannelType } from '@rms/proto/rms/alerts/v1/alert_pb';
+import type { TestChannelResponse } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
+import { enumNames } from '@rms/rpc/enum-names';
 import { z } from 'zod';
+import { testEmailDocument } from '../alert-rule/document.ts';
 import { alertsOf } from '../backend.ts';
 import { checkId, defineEndpoint, type OneObject, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { alertChannelDocument, channelTestDocument, channelTypeMessages } from './document.ts';
+import { presentTimeOf } from '../times.ts';
 import {
+  type AlertChannel,
+  type AlertChannelTest,
   alertChannelList,
   createAlertChannelBody,
   oneAlertChannel,
@@ -12,6 +17,8 @@ import {
   oneNewAlertChannel,
   updateAlertChannelBody,
 } from './schema.ts';
+
+const channelTypeMessages = enumNames(ChannelType);
 
 const listAlertChannels = defineEndpoint({
   method: 'get',
@@ -167,6 +174,35 @@ const testAlertChannel = defineEndpoint({
 function oneChannelOf(channel: Channel | undefined): OneObject {
   if (!channel) throw new Error('alerts returned no channel');
   return { json: JSON.stringify(alertChannelDocument(channel)), version: channel.version };
+}
+
+/** Returns the API representation of a channel, without its secrets. */
+function alertChannelDocument(channel: Channel): AlertChannel {
+  const type = channelTypeMessages.toName(channel.type);
+  if (!type) throw new Error(`alerts returned an unknown type of channel: ${channel.type}`);
+  return {
+    id: channel.id,
+    type,
+    name: channel.name,
+    addresses: channel.addresses,
+    unconfirmed: channel.unconfirmed,
+    url: channel.url || null,
+    hint: channel.hint || null,
+    created_at: presentTimeOf(channel.createTime),
+    updated_at: presentTimeOf(channel.updateTime),
+  };
+}
+
+/** Returns the API representation of a test. */
+function channelTestDocument(test: TestChannelResponse): AlertChannelTest {
+  return {
+    delivered: test.delivered,
+    status: test.statusCode || null,
+    error: test.error || null,
+    response_body: test.responseBody || null,
+    duration_ms: test.durationMs,
+    emails: test.emails.map(testEmailDocument),
+  };
 }
 
 export const alertChannelEndpoints = [

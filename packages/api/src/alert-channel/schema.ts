@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { testEmail } from '../alert-rule/schema.ts';
+import { shownTime, text } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { shownTime } from '../time-schemas.ts';
 import { newSecret } from '../webhook/schema.ts';
 
 const type = z.enum(['email', 'pagerduty', 'slack', 'webhook']);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { alertsOf } from '../backend.ts';
 import { defineEndpoint, type OneObject, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { toDuration } from '../time-schemas.ts';
+import { toDuration } from '../times.ts';
 import { alertKindMessages, alertRuleDocument, testEmailDocument } from './document.ts';
 import { alertRuleList, oneAlertRule, oneRuleTest, updateAlertRuleBody } from './schema.ts';
 

@@ -1,8 +1,7 @@
 import { alertKinds } from '@rms/base/alert-rules';
 import { z } from 'zod';
+import { seconds, shownTime, text } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { seconds, shownTime } from '../time-schemas.ts';
 
 const kind = z.enum(alertKinds);
 const maxAddressLength = 254;

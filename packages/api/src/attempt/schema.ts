@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownTime } from '../time-schemas.ts';
+import { shownTime } from '../field-schemas.ts';
 
 const headers = z.record(z.string(), z.string()).describe('Values of repeated headers are joined with a comma.');
 const milliseconds = z

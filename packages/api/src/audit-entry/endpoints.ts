@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineEndpoint } from '../endpoint.ts';
+import { createdRange, text } from '../field-schemas.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { createdRange, toTimestamp } from '../time-schemas.ts';
+import { toTimestamp } from '../times.ts';
 import { auditEntryDocument } from './document.ts';
 import { auditEntryList } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import type { FieldValue } from '@rms/base/audit-change';
 import { z } from 'zod';
+import { shownTime } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { shownTime } from '../time-schemas.ts';
 
 const valueText = 'A string, number or boolean, or a list of strings.';
 /** Typed, but any value in the OpenAPI document: generators of clients mistype such unions. */

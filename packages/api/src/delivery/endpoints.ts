@@ -1,9 +1,9 @@
 import { eventTypes, subjectPrefixes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
+import { createdRange, idFilter, text } from '../field-schemas.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { idFilter, text } from '../text-schemas.ts';
-import { createdRange, toTimestamp } from '../time-schemas.ts';
+import { toTimestamp } from '../times.ts';
 import { deliveryDocument, fullDeliveryDocument } from './document.ts';
 import { deliveryList, deliveryStatus, oneDelivery, oneFullDelivery } from './schema.ts';
 import { deliveryStatuses } from './status.ts';

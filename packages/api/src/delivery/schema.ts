@@ -1,8 +1,8 @@
 import { endReasons, eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { attempt, lastAttempt } from '../attempt/schema.ts';
+import { shownTime } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { shownTime } from '../time-schemas.ts';
 import { delayReasons, deliveryStatuses } from './status.ts';
 
 export const deliveryStatus = z.enum(deliveryStatuses.names);

@@ -1,8 +1,9 @@
 import type { ListEventsResponse } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import { z } from 'zod';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
+import { createdRange } from '../field-schemas.ts';
 import { flag, pageQuery, pageSizeOf, pageUrl } from '../list.ts';
-import { createdRange, toTimestamp } from '../time-schemas.ts';
+import { toTimestamp } from '../times.ts';
 import { eventJson, eventListJson } from './document.ts';
 import { after, eventList, oneEvent } from './schema.ts';
 

@@ -9,10 +9,10 @@ import {
 } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { delivery } from '../delivery/schema.ts';
+import { shownTime } from '../field-schemas.ts';
 import { key } from '../key/schema.ts';
 import { listOf } from '../list.ts';
 import { resource } from '../resource/schema.ts';
-import { shownTime } from '../time-schemas.ts';
 import { webhook } from '../webhook/schema.ts';
 
 /** The largest integer that JSON numbers represent exactly. */

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { alertKindMessages } from '../alert-rule/document.ts';
 import { alertsOf } from '../backend.ts';
 import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
+import { text } from '../field-schemas.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { toTimestamp } from '../time-schemas.ts';
+import { toTimestamp } from '../times.ts';
 import { incidentDocument, withStatus } from './document.ts';
 import { incidentKind, incidentList, incidentStatus, muteIncidentBody, oneIncident } from './schema.ts';
 

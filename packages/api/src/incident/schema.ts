@@ -1,7 +1,7 @@
 import { alertKinds, severities } from '@rms/base/alert-rules';
 import { z } from 'zod';
+import { shownTime, timeInput } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { shownTime, timeInput } from '../time-schemas.ts';
 
 export const incidentKind = z.enum(alertKinds);
 export const incidentStatus = z.enum(['open', 'closed']);

@@ -1,10 +1,11 @@
+import type { Invitation as Message } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { z } from 'zod';
 import { teamOf } from '../backend.ts';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
 import { roleMessages } from '../member/document.ts';
-import { invitationDocument } from './document.ts';
-import { createInvitationBody, invitationList, oneInvitation, oneNewInvitation } from './schema.ts';
+import { presentTimeOf } from '../times.ts';
+import { createInvitationBody, type Invitation, invitationList, oneInvitation, oneNewInvitation } from './schema.ts';
 
 const listInvitations = defineEndpoint({
   method: 'get',
@@ -93,5 +94,19 @@ const revokeInvitation = defineEndpoint({
     return { status: 204 };
   },
 });
+
+/** Returns the API representation of an invitation. */
+function invitationDocument(invitation: Message | undefined): Invitation {
+  if (!invitation) throw new Error('auth returned no invitation');
+  return {
+    id: invitation.id,
+    type: 'invitation',
+    email: invitation.email,
+    role: roleMessages.toName(invitation.role) ?? 'viewer',
+    invited_by: invitation.invitedBy,
+    created_at: presentTimeOf(invitation.createTime),
+    expires_at: presentTimeOf(invitation.expireTime),
+  };
+}
 
 export const invitationEndpoints = [listInvitations, createInvitation, getInvitation, revokeInvitation];

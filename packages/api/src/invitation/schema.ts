@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { shownTime, text } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
 import { role, shownEmail } from '../member/schema.ts';
-import { text } from '../text-schemas.ts';
-import { shownTime } from '../time-schemas.ts';
 
 const fields = {
   id: z.string().meta({ pattern: '^inv_[0-9a-z]+$', examples: ['inv_01jc3v9m0w7y8x2k4n6p8q0r2s'] }),

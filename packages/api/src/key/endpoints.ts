@@ -4,9 +4,9 @@ import { enumNames } from '@rms/rpc/enum-names';
 import { toKeyGrantMessage } from '@rms/rpc/key-grants';
 import { z } from 'zod';
 import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
+import { text } from '../field-schemas.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { toDuration, toTimestamp } from '../time-schemas.ts';
+import { toDuration, toTimestamp } from '../times.ts';
 import { fullKeyDocument, keyDocument, newKeyDocument } from './document.ts';
 import {
   createKeyBody,

@@ -1,9 +1,8 @@
 import { maxRequestLimit, maxRollOverlapSeconds } from '@rms/base/api-key';
 import { keyPermissions, keyScopes } from '@rms/base/roles';
 import { z } from 'zod';
+import { seconds, shownTime, text, timeInput } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { seconds, shownTime, timeInput } from '../time-schemas.ts';
 
 export const statusNames = ['active', 'expired', 'revoked', 'rolled'] as const;
 

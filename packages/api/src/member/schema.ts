@@ -1,7 +1,7 @@
 import { roles } from '@rms/base/roles';
 import { z } from 'zod';
+import { shownTime } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
-import { shownTime } from '../time-schemas.ts';
 
 export const role = z.enum(roles).describe('Each role includes the permissions of the previous one.');
 

@@ -1,13 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Response } from '@rms/net/http';
+import type {
+  DeliveryMetrics as DeliveryMessage,
+  RequestMetrics as RequestMessage,
+} from '@rms/proto/rms/alerts/v1/usage_pb';
 import { DeliveryGrouping, MetricsGranularity, RequestGrouping } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import { type EnumNames, enumNames } from '@rms/rpc';
 import { z } from 'zod';
 import { usageOf } from '../backend.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { idFilter } from '../text-schemas.ts';
-import { timeInput, toTimestamp } from '../time-schemas.ts';
-import { deliveryCountsDocument, placeOf, requestCountsDocument } from './document.ts';
+import { idFilter, timeInput } from '../field-schemas.ts';
+import { presentTimeOf, rounded, toTimestamp } from '../times.ts';
 import { deliveryGroupings, deliveryMetrics, granularities, requestGroupings, requestMetrics } from './schema.ts';
 
 type Granularity = (typeof granularities)[number];
@@ -119,6 +122,41 @@ function seriesResponse<Message extends Parameters<typeof placeOf>[0]>(
     meta: { granularity, from: start, to: timestampDate(to).toISOString(), total: countsOf(total) },
   };
   return { status: 200, json: JSON.stringify(document) };
+}
+
+/** Returns the API representation of requests in an interval. */
+function requestCountsDocument(message: RequestMessage) {
+  return {
+    count: Number(message.count),
+    errors_4xx: Number(message.clientErrors),
+    errors_5xx: Number(message.serverErrors),
+    rate_limited: Number(message.rateLimited),
+    ...percentilesOf(message),
+  };
+}
+
+/** Returns the API representation of deliveries in an interval. */
+function deliveryCountsDocument(message: DeliveryMessage) {
+  return {
+    created: Number(message.created),
+    delivered: Number(message.delivered),
+    failed: Number(message.failed),
+    canceled: Number(message.canceled),
+    skipped: Number(message.skipped),
+    filtered: Number(message.filtered),
+    attempts: Number(message.attempts),
+    ...percentilesOf(message),
+  };
+}
+
+/** Returns a point's start, and its group if there are groups. */
+function placeOf({ startTime, group }: RequestMessage | DeliveryMessage) {
+  return { start: presentTimeOf(startTime), ...(group === '' ? {} : { group }) };
+}
+
+function percentilesOf({ p50Ms, p95Ms, p99Ms }: RequestMessage | DeliveryMessage) {
+  const shown = (ms: number | undefined) => (ms === undefined ? null : rounded(ms));
+  return { p50_ms: shown(p50Ms), p95_ms: shown(p95Ms), p99_ms: shown(p99Ms) };
 }
 
 export const metricsEndpoints = [getRequestMetrics, getDeliveryMetrics];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownTime } from '../time-schemas.ts';
+import { shownTime } from '../field-schemas.ts';
 
 export const granularities = ['minute', 'hour', 'day'] as const;
 export const requestGroupings = ['route', 'status_class', 'api_key_id'] as const;

@@ -1,9 +1,76 @@
 import { RmsError } from '@rms/base/errors';
+import { z } from 'zod';
 import { portalOf } from '../backend.ts';
 import { defineEndpoint, oneJson, replayedHeader } from '../endpoint.ts';
-import { toDuration } from '../time-schemas.ts';
-import { presentTimeOf } from '../times.ts';
-import { createPortalSessionBody, defaultLifetimeSeconds, onePortalSession } from './schema.ts';
+import { seconds, shownTime, text } from '../field-schemas.ts';
+import { presentTimeOf, toDuration } from '../times.ts';
+
+const defaultLifetimeSeconds = 3_600;
+/** Characters of a logo, which is stored with each session. */
+const maxLogoLength = 8_192;
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const returnUrl = text(1, 2_048)
+  .refine(isReturnUrl, 'must be an HTTPS URL, or an HTTP URL of localhost')
+  .meta({ format: 'uri', examples: ['https://app.example.com/settings'] });
+
+const theme = z
+  .strictObject({
+    mode: z
+      .enum(['light', 'dark', 'auto'])
+      .optional()
+      .describe('`auto`: as the browser prefers.')
+      .meta({ override: { default: 'auto' } }),
+    primary_color: z
+      .string()
+      .regex(/^#[0-9a-fA-F]{6}$/, 'must be a color like #4f46e5')
+      .optional()
+      .describe('Color of buttons and links. Text colors are adjusted, so that they stay readable.'),
+    logo_url: z
+      .string()
+      .max(maxLogoLength)
+      .regex(/^data:image\/(?:png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/, {
+        error: 'must be a data: URL of a PNG, JPEG, WebP or SVG image in base64',
+      })
+      .optional()
+      .describe('Logo as a data: URL, because the pages load nothing from other origins.'),
+  })
+  .meta({ id: 'PortalTheme' });
+
+const createPortalSessionBody = z
+  .strictObject({
+    expires_in: seconds(1, 86_400)
+      .optional()
+      .describe('Seconds until the link and the session end.')
+      .meta({ override: { default: defaultLifetimeSeconds } }),
+    return_url: returnUrl.optional().describe('Target of a link back to your application.'),
+    theme: theme.optional(),
+  })
+  .meta({
+    id: 'CreatePortalSession',
+    example: { return_url: 'https://app.example.com/settings', theme: { mode: 'light', primary_color: '#0f766e' } },
+  });
+
+const onePortalSession = z.strictObject({
+  data: z
+    .strictObject({
+      url: z
+        .string()
+        .describe('Opens the portal once. Do not log it.')
+        .meta({
+          format: 'uri',
+          examples: ['https://dashboard.example.com/portal#vRyXkq0mN3pT8wZbL5cJ7dFhG2sA9uEiOe4Ky6Qx1nM'],
+        }),
+      expires_at: shownTime.describe('End of the link and of the session.'),
+    })
+    .meta({ id: 'PortalSession' }),
+});
+
+function isReturnUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url?.username !== '' || url.password !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopback.has(url.hostname));
+}
 
 const createPortalSession = defineEndpoint({
   method: 'post',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { deliveryStatuses } from '../delivery/status.ts';
 import { checkId, defineEndpoint, type OneObject, oneJson, oneResponse } from '../endpoint.ts';
 import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { toTimestamp } from '../time-schemas.ts';
+import { toTimestamp } from '../times.ts';
 import { estimateDocument, replayDocument } from './document.ts';
 import { createReplayBody, oneEstimate, oneReplay, replayList } from './schema.ts';
 

@@ -1,9 +1,8 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import { deliveryStatuses } from '../delivery/status.ts';
+import { shownTime, text, timeInput } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { shownTime, timeInput } from '../time-schemas.ts';
 
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
 const replayable = deliveryStatuses.names.filter((name) => name !== 'canceled');

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { attemptSummary } from '../attempt/schema.ts';
 import { auditEntry } from '../audit-entry/schema.ts';
 import { delivery } from '../delivery/schema.ts';
+import { shownTime } from '../field-schemas.ts';
 import { listOf, noTotal } from '../list.ts';
-import { shownTime } from '../time-schemas.ts';
 
 const milliseconds = z
   .number()

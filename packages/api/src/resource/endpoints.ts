@@ -1,11 +1,15 @@
 import { resourceNameLength } from '@rms/base/value-rules';
 import { InputType, type Resource, ResourceStatus } from '@rms/proto/rms/resources/v1/resource_pb';
+import { enumNames } from '@rms/rpc/enum-names';
 import { z } from 'zod';
 import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
+import { text } from '../field-schemas.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { inputTypes, resourceJson, resourceStatuses } from './document.ts';
+import { presentTimeOf } from '../times.ts';
 import { createResourceBody, metadataFilter, oneResource, resourceList, status, updateResourceBody } from './schema.ts';
+
+const resourceStatuses = enumNames(ResourceStatus);
+const inputTypes = enumNames(InputType);
 
 export const createResource = defineEndpoint({
   method: 'post',
@@ -150,6 +154,20 @@ const deleteResource = defineEndpoint({
 /** Returns a resource for a response with one object. */
 function oneResourceOf(resource: Resource, withInputType = false): OneObject {
   return { json: resourceJson(resource, withInputType), version: resource.version };
+}
+
+/**
+ * Returns the API representation of a resource. Its metadata is already JSON and is inserted unchanged.
+ * @param withInputType adds `input_type`, which only pages show
+ */
+function resourceJson(resource: Resource, withInputType = false): string {
+  const { id, status, name, metadataJson, inputType, createTime, updateTime } = resource;
+  const more = withInputType ? `,"input_type":${JSON.stringify(inputTypes.toName(inputType) ?? null)}` : '';
+  return (
+    `{"id":"${id}","type":"resource","status":"${resourceStatuses.toName(status) ?? 'active'}",` +
+    `"name":${JSON.stringify(name)},"metadata":${metadataJson || '{}'},` +
+    `"created_at":"${presentTimeOf(createTime)}","updated_at":"${presentTimeOf(updateTime)}"${more}}`
+  );
 }
 
 export const resourceEndpoints = [createResource, getResource, listResources, updateResource, deleteResource];

@@ -1,7 +1,7 @@
 import { metadataFilterPairs, metadataLimits, metadataProblems, resourceNameLength } from '@rms/base/value-rules';
 import { z } from 'zod';
+import { text, withoutNul } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
-import { text, withoutNul } from '../text-schemas.ts';
 
 const name = text(1, resourceNameLength).describe('Human-readable name. Its length is counted in Unicode code points.');
 export const status = z.enum(['active', 'inactive', 'archived']).describe('New resources are `active`.');

@@ -1,8 +1,27 @@
 import type { Response } from '@rms/net/http';
+import { z } from 'zod';
 import { type Call, checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
-import { oneWebhookOf, readHealth } from '../webhook/one-webhook.ts';
+import { oneWebhookOf, readHealth } from '../webhook/document.ts';
 import { oneWebhook } from '../webhook/schema.ts';
-import { clientCertificateBody } from './schema.ts';
+
+const pem = z
+  .string()
+  .min(1)
+  .max(32_768)
+  .regex(/^[\t\n\r -~]+$/, 'must be in PEM format');
+
+const clientCertificateBody = z
+  .strictObject({
+    certificate: pem.describe('Certificate in PEM format, followed by its chain if there is one.'),
+    private_key: pem.describe('Matching private key in PEM format, not encrypted.'),
+  })
+  .meta({
+    id: 'SetWebhookClientCertificate',
+    example: {
+      certificate: '-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n',
+      private_key: '-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n',
+    },
+  });
 
 const setClientCertificate = defineEndpoint({
   method: 'put',

@@ -10,10 +10,11 @@ import {
   type RetryPolicy,
   WebhookStatus,
 } from '@rms/proto/rms/webhooks/v1/webhook_pb';
+import type { CallOptions } from '@rms/rpc';
 import { enumNames } from '@rms/rpc/enum-names';
 import { delayReasons } from '../delivery/status.ts';
-import { toDuration } from '../time-schemas.ts';
-import { fromDuration, presentTimeOf, timeOf } from '../times.ts';
+import type { Call, OneObject } from '../endpoint.ts';
+import { fromDuration, presentTimeOf, timeOf, toDuration } from '../times.ts';
 import {
   defaultMaxConcurrency,
   defaultTimeoutSeconds,
@@ -58,6 +59,29 @@ export function webhookDocument(webhook: Message | undefined, health?: WebhookHe
     created_at: presentTimeOf(webhook.createTime),
     updated_at: presentTimeOf(webhook.updateTime ?? webhook.createTime),
   };
+}
+
+/** Returns the health of webhooks by webhook ID. Deleted webhooks have no entry. */
+export async function readHealth(
+  { backend, tenant }: Pick<Call<unknown, unknown>, 'backend' | 'tenant'>,
+  ids: readonly string[],
+  options: CallOptions,
+): Promise<ReadonlyMap<string, WebhookHealth>> {
+  if (ids.length === 0) return new Map();
+  const { workspaceId, environment } = tenant;
+  const { healths } = await backend.webhooks.batchGetWebhookHealth(
+    { workspaceId, environment, ids: [...ids] },
+    options,
+  );
+  return new Map(healths.map((health) => [health.webhookId, health]));
+}
+
+/** Returns a webhook for a response with one object. `secret` is empty unless the response shows it. */
+export function oneWebhookOf(webhook: Message | undefined, health?: WebhookHealth, secret = ''): OneObject {
+  const document = webhookDocument(webhook, health);
+  const stableJson = JSON.stringify(document);
+  const json = secret === '' ? stableJson : JSON.stringify({ ...document, secret });
+  return { json, stableJson, version: webhook?.version ?? 0n };
 }
 
 /** Returns a webhook with its full health. */

@@ -6,19 +6,21 @@ import { z } from 'zod';
 import { testAttemptDocument } from '../attempt/document.ts';
 import { testAttempt } from '../attempt/schema.ts';
 import { type Call, checkId, defineEndpoint, oneJson, oneResponse, replayedHeader } from '../endpoint.ts';
+import { seconds } from '../field-schemas.ts';
 import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
-import { seconds, toDuration } from '../time-schemas.ts';
+import { toDuration } from '../times.ts';
 import { testFilter } from '../webhook-filter/endpoints.ts';
 import {
   fullWebhookDocument,
   healthStates,
+  oneWebhookOf,
+  readHealth,
   rotatedSecretDocument,
   toRateLimitMessage,
   toRetryPolicyMessage,
   webhookDocument,
   webhookStatuses,
 } from './document.ts';
-import { oneWebhookOf, readHealth } from './one-webhook.ts';
 import {
   createWebhookBody,
   oneNewWebhook,

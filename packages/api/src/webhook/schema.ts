@@ -1,10 +1,9 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { z } from 'zod';
 import type { Delivery } from '../delivery/schema.ts';
+import { seconds, shownTime, text } from '../field-schemas.ts';
 import { listOf } from '../list.ts';
-import { text } from '../text-schemas.ts';
-import { seconds, shownTime } from '../time-schemas.ts';
-import { webhookFilter } from '../webhook-filter/schema.ts';
+import { webhookFilter } from '../webhook-filter/endpoints.ts';
 
 /** URL of a webhook in a request. The webhooks service checks it; {@link webhookUrlShape} documents the rules. */
 export const webhookUrl = text(1, 2_048);

@@ -1,6 +1,6 @@
 import { environments } from '@rms/base/tenant';
 import { z } from 'zod';
-import { shownTime } from '../time-schemas.ts';
+import { shownTime } from '../field-schemas.ts';
 
 const limit = z.int().min(1).nullable();
 
