@@ -1,5 +1,5 @@
 import type { Queryable } from '@rms/postgres/db';
-import { type OutboxEvent, partitionOf } from './append-events.ts';
+import { type OutboxEvent, partitionOf } from '../resource/record.ts';
 import { channel } from './claim-queries.ts';
 
 /** A committed event. */

@@ -1,7 +1,6 @@
 import { isExpected, RmsError } from '@rms/base/errors';
 import type { Tenant } from '@rms/base/tenant';
-import type { OutboxEvent } from '../outbox/append-events.ts';
-import { type AuditedChange, auditOf, type Cause, type EventParts, makeEvent } from './record.ts';
+import { type AuditedChange, auditOf, type Cause, type EventParts, makeEvent, type OutboxEvent } from './record.ts';
 import {
   applyUpdate,
   nextUpdateTime,

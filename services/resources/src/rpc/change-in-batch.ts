@@ -2,9 +2,8 @@ import { coalesce } from '@rms/async';
 import type { RmsError } from '@rms/base/errors';
 import { takeAuditPace } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
-import { appendEvents } from '../outbox/append-events.ts';
 import { applyChanges, type Change, type CountChange } from '../resource/change.ts';
-import { appendAudits } from '../resource/record.ts';
+import { appendAudits, appendEvents } from '../resource/record.ts';
 import {
   type Resource,
   type ResourceRef,

@@ -1,13 +1,7 @@
 import { perSuite, testDatabase } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
-import {
-  appendEvents,
-  eventColumns,
-  eventParameters,
-  partitionOf,
-  unnestEvents,
-} from '../../src/outbox/append-events.ts';
 import { readPending } from '../../src/outbox/relay-queries.ts';
+import { appendEvents, eventColumns, eventParameters, partitionOf, unnestEvents } from '../../src/resource/record.ts';
 import { event } from './relay-world.ts';
 
 const database = perSuite(() => testDatabase([migrations]));

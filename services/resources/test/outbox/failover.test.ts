@@ -5,8 +5,8 @@ import { createMetrics } from '@rms/runtime/metrics';
 import { superviseWorkers } from '@rms/runtime/service';
 import { perSuite, startFailoverPair, waitUntil } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
-import { appendEvents } from '../../src/outbox/append-events.ts';
 import { createRelay, type RelayOptions } from '../../src/outbox/relay.ts';
+import { appendEvents } from '../../src/resource/record.ts';
 import { event, keys, partitions } from './relay-world.ts';
 
 const topic = 't';

@@ -3,8 +3,8 @@ import { createLogger } from '@rms/runtime/logging';
 import { createMetrics } from '@rms/runtime/metrics';
 import { type TestDatabase, testDatabase } from '@rms/testkit';
 import { outboxMigrations as migrations } from '../../src/migrations.ts';
-import { appendEvents, type OutboxEvent, partitionOf } from '../../src/outbox/append-events.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts';
+import { appendEvents, type OutboxEvent, partitionOf } from '../../src/resource/record.ts';
 
 export const partitions = 4;
 export const log = createLogger({ name: 'outbox', level: 'silent' });

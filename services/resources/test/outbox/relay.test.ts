@@ -2,8 +2,8 @@ import type { EventBus } from '@rms/bus';
 import { createPool } from '@rms/postgres/db';
 import { createMetrics } from '@rms/runtime/metrics';
 import { perTest, waitUntil } from '@rms/testkit';
-import { appendEvents } from '../../src/outbox/append-events.ts';
 import { countWaiting, deletePublished, oldestAgeSeconds, readPending } from '../../src/outbox/relay-queries.ts';
+import { appendEvents } from '../../src/resource/record.ts';
 import { createRelayWorld, event, firstSeen, keys, log, partitions } from './relay-world.ts';
 
 const world = perTest(createRelayWorld);
