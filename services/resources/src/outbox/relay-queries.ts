@@ -1,6 +1,6 @@
 import type { Queryable } from '@rms/postgres/db';
 import { type OutboxEvent, partitionOf } from '../resource/record.ts';
-import { channel } from './claim-queries.ts';
+import { channel } from './partition-claims.ts';
 
 /** A committed event. */
 export interface CommittedEvent extends OutboxEvent {

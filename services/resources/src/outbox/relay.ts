@@ -11,9 +11,8 @@ import {
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
 import type { Worker, WorkerHealth } from '@rms/runtime/service';
-import { channel, joinRelays, leaveRelays } from './claim-queries.ts';
 import { HandedEvents } from './handed-events.ts';
-import { balanceClaims } from './partition-claims.ts';
+import { balanceClaims, channel, joinRelays, leaveRelays } from './partition-claims.ts';
 import { createPublisher, type Publisher } from './publish-partition.ts';
 import { createRelayMetrics } from './relay-metrics.ts';
 import {

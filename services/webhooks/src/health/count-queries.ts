@@ -2,7 +2,40 @@ import type { Tenant } from '@rms/base/tenant';
 import type { Queryable } from '@rms/postgres/db';
 import { noLatencies } from '@rms/reporting/usage';
 import { errorClasses } from '../engine/attempt/error-class.ts';
-import { type PeriodName, periodNames, periodStartMs, slotOf } from './periods.ts';
+
+/** Lengths of the counting periods. The counts of each length are kept in a ring of `slots` slots. */
+const periods = {
+  five_minutes: { lengthMs: 5 * 60_000, slots: 14 },
+  hour: { lengthMs: 3_600_000, slots: 26 },
+} as const;
+
+export type PeriodName = keyof typeof periods;
+const periodNames = Object.keys(periods) as readonly PeriodName[];
+
+/** Returns when the period that contains `atMs` starts. */
+function periodStartMs(name: PeriodName, atMs: number): number {
+  return atMs - (atMs % periods[name].lengthMs);
+}
+
+/** Returns the slot that stores a period's counts. */
+function slotOf(name: PeriodName, atMs: number): number {
+  const { lengthMs, slots } = periods[name];
+  return Math.floor(atMs / lengthMs) % slots;
+}
+
+/** The reported time spans, and the periods that they are summed from. */
+const spans = [
+  { period: 'five_minutes', spanMs: 3_600_000 },
+  { period: 'hour', spanMs: 24 * 3_600_000 },
+] as const;
+
+/**
+ * Returns the windows that end now, shortest first. Each starts at a period boundary, so it is up to one period longer
+ * than its span.
+ */
+export function windowsAt(nowMs: number): { readonly period: PeriodName; readonly startMs: number }[] {
+  return spans.map(({ period, spanMs }) => ({ period, startMs: periodStartMs(period, nowMs - spanMs) }));
+}
 
 /** Names of the columns with one count. */
 export const countNames = ['delivered', 'retried', 'failed', 'ended', 'canceled'] as const;

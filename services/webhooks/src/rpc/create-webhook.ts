@@ -16,11 +16,12 @@ import { actorOf, type Handlers } from '@rms/rpc';
 import { secretContext } from '../secrets/contexts.ts';
 import { changeHeaders, noHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
-import { checkRetryPolicy, defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
+import { defaultRetryPolicy, type RetryPolicy } from '../webhook/retry-policy.ts';
 import {
   checkDescription,
   checkEvents,
   checkRateLimit,
+  checkRetryPolicy,
   checkTimeout,
   defaultRateLimit,
   type RateLimit,

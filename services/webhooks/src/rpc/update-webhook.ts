@@ -23,12 +23,12 @@ import { insertNotice, noticeOf } from '../notices/notice-queries.ts';
 import { clientKeyContext } from '../secrets/contexts.ts';
 import { changeHeaders } from '../webhook/custom-headers.ts';
 import { parseFilter } from '../webhook/filter.ts';
-import { checkRetryPolicy } from '../webhook/retry-policy.ts';
 import {
   changeTime,
   checkDescription,
   checkEvents,
   checkRateLimit,
+  checkRetryPolicy,
   checkTimeout,
   type WebhookStatus as StatusName,
   versionOf,

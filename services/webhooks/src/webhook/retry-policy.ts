@@ -1,5 +1,3 @@
-import type { FieldViolation } from '@rms/base/errors';
-
 export interface RetryPolicy {
   /** Retries after the first attempt. */
   readonly maxRetries: number;
@@ -17,9 +15,6 @@ const multiples = [1, 5, 30, 120, 720];
 const lastFactor = 6;
 const jitter = 0.1;
 
-const retriesLimit = 50;
-const minDelayMs = 10;
-const delayLimitMs = 7 * 24 * 3_600_000;
 /** A longer Retry-After is capped, so that an endpoint cannot block its deliveries indefinitely. */
 const maxRetryAfterMs = 24 * 3_600_000;
 
@@ -57,26 +52,6 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   if (/^\d+$/.test(header)) return Number(header) * 1000;
   const dateMs = parseHttpDate(header, nowMs);
   return dateMs === undefined ? undefined : Math.max(0, dateMs - nowMs);
-}
-
-export function checkRetryPolicy({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: RetryPolicy): FieldViolation[] {
-  const violations: FieldViolation[] = [];
-  if (delaysMs && delaysMs.length > retriesLimit) {
-    violations.push({ field: 'delays', message: `must have at most ${retriesLimit} items` });
-  }
-  if (delaysMs?.some((delayMs) => delayMs < minDelayMs || delayMs > delayLimitMs)) {
-    violations.push({ field: 'delays', message: 'must each be from 0.01 seconds to 7 days' });
-  }
-  if (maxRetries < 0 || maxRetries > retriesLimit) {
-    violations.push({ field: 'max_retries', message: `must be 0 to ${retriesLimit}` });
-  }
-  if (initialDelayMs < minDelayMs || initialDelayMs > delayLimitMs) {
-    violations.push({ field: 'initial_delay', message: 'must be from 0.01 seconds to 7 days' });
-  }
-  if (maxDelayMs < initialDelayMs || maxDelayMs > delayLimitMs) {
-    violations.push({ field: 'max_delay', message: 'must be from the initial delay to 7 days' });
-  }
-  return violations;
 }
 
 const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

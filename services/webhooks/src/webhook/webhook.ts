@@ -99,6 +99,31 @@ export function checkEvents(events: readonly string[]): FieldViolation[] {
   return violations;
 }
 
+const retriesLimit = 50;
+const minDelayMs = 10;
+const delayLimitMs = 7 * 24 * 3_600_000;
+
+/** Validates a retry policy. */
+export function checkRetryPolicy({ maxRetries, initialDelayMs, maxDelayMs, delaysMs }: RetryPolicy): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  if (delaysMs && delaysMs.length > retriesLimit) {
+    violations.push({ field: 'delays', message: `must have at most ${retriesLimit} items` });
+  }
+  if (delaysMs?.some((delayMs) => delayMs < minDelayMs || delayMs > delayLimitMs)) {
+    violations.push({ field: 'delays', message: 'must each be from 0.01 seconds to 7 days' });
+  }
+  if (maxRetries < 0 || maxRetries > retriesLimit) {
+    violations.push({ field: 'max_retries', message: `must be 0 to ${retriesLimit}` });
+  }
+  if (initialDelayMs < minDelayMs || initialDelayMs > delayLimitMs) {
+    violations.push({ field: 'initial_delay', message: 'must be from 0.01 seconds to 7 days' });
+  }
+  if (maxDelayMs < initialDelayMs || maxDelayMs > delayLimitMs) {
+    violations.push({ field: 'max_delay', message: 'must be from the initial delay to 7 days' });
+  }
+  return violations;
+}
+
 /** Limits of the attempts at a webhook's endpoint, for all instances together. */
 export interface RateLimit {
   /** Concurrent attempts. */

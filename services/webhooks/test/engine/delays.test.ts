@@ -2,8 +2,8 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { DelayReason, DeliveryStatus } from '@rms/proto/rms/webhooks/v1/delivery_pb';
 import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { saveEndpoints } from '../../src/engine/lease/schedule-queries.ts';
-import { readHealth } from '../../src/health/health-queries.ts';
 import { migrations } from '../../src/migrations.ts';
+import { readHealth } from '../../src/rpc/batch-get-webhook-health.ts';
 import { stepsOn } from '../leases.ts';
 import { newEvent, newTenant, startWebhooks } from '../support.ts';
 

@@ -5,8 +5,8 @@ import { perSuite, startReceiver, testDatabase, waitUntil } from '@rms/testkit';
 import { errorClasses } from '../../src/engine/attempt/error-class.ts';
 import { createAttemptTally } from '../../src/health/attempt-tally.ts';
 import { addAttemptCounts, type CountsAt, noCounts } from '../../src/health/count-queries.ts';
-import { readHealth } from '../../src/health/health-queries.ts';
 import { migrations } from '../../src/migrations.ts';
+import { readHealth } from '../../src/rpc/batch-get-webhook-health.ts';
 import { responded, stepsOn } from '../leases.ts';
 import { newEvent, newEvents, newTenant, startWebhooks, type Tenant } from '../support.ts';
 

@@ -1,4 +1,5 @@
-import { checkRetryPolicy, defaultRetryPolicy, nextDelayMs, parseRetryAfter } from '../../src/webhook/retry-policy.ts';
+import { defaultRetryPolicy, nextDelayMs, parseRetryAfter } from '../../src/webhook/retry-policy.ts';
+import { checkRetryPolicy } from '../../src/webhook/webhook.ts';
 
 const middle = 0.5;
 
