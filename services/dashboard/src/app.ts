@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Admitted, type Endpoint as ApiEndpoint, createBackend, parameterOf, serveEndpoint } from '@rms/api';
 import { untraced } from '@rms/async/tracing';
 import { networkOf } from '@rms/base/cidr';
 import { RmsError } from '@rms/base/errors';
-import { fromEnvironmentMessage, toTenant } from '@rms/base/tenant';
+import { fromEnvironmentMessage } from '@rms/base/tenant';
 import {
   abortOnClose,
   BodyBudget,
@@ -18,19 +19,14 @@ import {
 import { actorOfUser } from '@rms/rpc';
 import type { Logger } from '@rms/runtime/logging';
 import type { Request } from 'express';
-import { checkCsrfToken } from './checks/csrf-token.ts';
+import { Admission, type Selected } from './checks/admission.ts';
 import { readLimits } from './checks/limits.ts';
-import { checkPortalTenant, createPortalSessions } from './checks/portal-sessions.ts';
-import { checkSameOrigin } from './checks/same-origin.ts';
-import { createSessions, type SignedIn } from './checks/sessions.ts';
-import { checkTenant, type Selected } from './checks/tenant.ts';
-import { createUserRates } from './checks/user-rates.ts';
+import { Sessions } from './checks/sessions.ts';
 import type { DashboardConfig } from './config.ts';
 import type { DashboardContext } from './context.ts';
 import { logAccess } from './http/access-log.ts';
-import { changeKeyOf, sentKeyOf } from './http/change-key.ts';
 import { type Locals, newLocals, type PageResponse } from './http/locals.ts';
-import { ownOrigin } from './http/own-origin.ts';
+import { ownOrigin } from './http/origin.ts';
 import { allowFrames, setPageHeaders } from './http/page-headers.ts';
 import { Refusal, sendError } from './http/refusal.ts';
 import type { DashboardMetrics } from './metrics.ts';
@@ -70,52 +66,24 @@ interface ApiCaller extends Selected {
   };
 }
 
-/** Who calls an endpoint: both are undefined for an open one, `selected` for one about the account. */
-interface Authorized {
-  /** undefined: a portal session. */
-  readonly signedIn?: SignedIn;
-  readonly selected?: Selected;
-}
-
 /** Serves the dashboard's pages and the API that only these pages call. */
 export function createApp(parts: AppParts): RequestListener {
   const { config, backend, store, probes, files, counts, tails, reports, log } = parts;
-  const rates = createUserRates();
   const bodies = new BodyBudget();
   const apiBackend = createBackend(backend.resources, { ...backend, team: backend, portal: undefined }, false);
-  const sessions = createSessions({ store, signIn: backend.signIn, rates, config, log });
-  const portalSessions = createPortalSessions({ ...backend, rates });
-
-  /** Checks who calls an endpoint and whether they may: a signed-in user, or a portal session. */
-  async function authorize(endpoint: Endpoint, request: Request, response: PageResponse): Promise<Authorized> {
-    const { access } = endpoint;
-    if (access === 'open') return {};
-    const { workspace = '', environment = '' } = request.params as Record<string, string>;
-    const portalSession = await portalSessions.find(request);
-    if (portalSession) {
-      response.locals.portalSessionId = portalSession.id;
-      if (access === 'account') throw new Refusal('not_signed_in');
-      return { selected: checkPortalTenant(portalSession, { workspace, environment }, access) };
-    }
-    const signedIn = await sessions.require(request, response);
-    if (endpoint.method !== 'get') checkCsrfToken(request, signedIn.session);
-    if (access === 'account') return { signedIn };
-    return { signedIn, selected: checkTenant(signedIn, { workspace, environment }, access) };
-  }
+  const sessions = new Sessions({ store, signIn: backend.signIn, config, log });
+  const admission = new Admission({ backend, sessions, config });
 
   /** Checks an API call in this order, calls the endpoint's handler and sends the response. */
   async function serve(endpoint: Endpoint, request: Request, response: PageResponse): Promise<void> {
-    const isChange = endpoint.method !== 'get';
-    if (isChange) checkSameOrigin(request, ownOrigin(request, config));
-    const { signedIn, selected } = await authorize(endpoint, request, response);
-    if (selected) await rates.takeTenant(toTenant(selected.tenant));
+    const { signedIn, selected } = await admission.admit(endpoint, request, response);
     const context = {
       requestId: response.locals.requestId,
       clientAddress: response.locals.client().address,
       ...(signedIn ? { actor: actorOfUser(signedIn.user.id), actorName: signedIn.user.email } : {}),
       ...selected?.caller,
     };
-    if (isChange && selected) {
+    if (selected && endpoint.method !== 'get') {
       reports.report({
         response,
         method: endpoint.method.toUpperCase(),
@@ -139,7 +107,7 @@ export function createApp(parts: AppParts): RequestListener {
       config,
       backend,
       sessions,
-      portalSessions,
+      admission,
       store,
       signOutOfProvider,
       context,
@@ -153,7 +121,7 @@ export function createApp(parts: AppParts): RequestListener {
         ? {
             ...selected,
             tails,
-            checkAgain: () => authorize(endpoint, request, response),
+            checkAgain: () => admission.authorize(endpoint, request, response),
             idempotencyKey: changeKeyOf(request, sentKeyOf(request), selected.callerId, call.body),
           }
         : {}),
@@ -230,4 +198,20 @@ export function createApp(parts: AppParts): RequestListener {
       else sendError(response, thrown, requestId);
     },
   });
+}
+
+/** Returns the Idempotency-Key that the page sent. Empty without the header. */
+function sentKeyOf({ headers }: Request): string {
+  return String(headers['idempotency-key'] ?? '');
+}
+
+/**
+ * Returns the idempotency key of a change: a hash over the Idempotency-Key that the page sent, the user, the path and
+ * the body. A page keeps its key until it knows the outcome, and may send another content with it until then. Empty if
+ * `sent` is empty.
+ */
+function changeKeyOf({ path }: Request, sent: string, userId: string, body: unknown): string {
+  if (sent === '') return '';
+  const content = JSON.stringify([sent, userId, path, body]);
+  return `dashboard-${createHash('sha256').update(content).digest('base64url')}`;
 }

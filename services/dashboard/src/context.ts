@@ -19,8 +19,8 @@ import { countClientCalls, createClient, createRpcSecurity, type RpcClient, show
 import { createLogger, gatheringStdout, type Logger } from '@rms/runtime/logging';
 import { createMetrics, type Metrics } from '@rms/runtime/metrics';
 import { type Settings, SettingsError } from '@rms/runtime/settings';
-import { openSessionStore } from './session/open-session-store.ts';
-import type { SessionStore } from './session/session-store.ts';
+import { openSessionStore } from './session/redis-session-store.ts';
+import type { SessionStore } from './session/session.ts';
 
 /** RPC clients of the services. */
 export interface Backend {

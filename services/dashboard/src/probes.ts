@@ -2,7 +2,7 @@ import { sendResponse } from '@rms/net/http';
 import { type ServiceState, starting, stopping } from '@rms/runtime/service';
 import type { Express } from 'express';
 import type { PageResponse } from './http/locals.ts';
-import type { SessionStore } from './session/session-store.ts';
+import type { SessionStore } from './session/session.ts';
 
 /** State for health probes. */
 export interface Probes {

@@ -1,6 +1,14 @@
 import { perTest } from '@rms/testkit';
-import { idleMs, newHalfSession, newSession, newToken, type Session, tokenHashOf } from '../src/session/session.ts';
-import { maxPerUser, type SessionStore } from '../src/session/session-store.ts';
+import {
+  idleMs,
+  maxPerUser,
+  newHalfSession,
+  newSession,
+  newToken,
+  type Session,
+  type SessionStore,
+  tokenHashOf,
+} from '../src/session/session.ts';
 
 /** Start of a session at that time. */
 export const start = (nowMs: number) => ({ address: '192.0.2.1', userAgent: 'test', nowMs });

@@ -4,10 +4,8 @@ import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import { freePort } from '@rms/testkit';
 import { createMemorySessionStore } from '../src/session/memory-session-store.ts';
-import { openSessionStore } from '../src/session/open-session-store.ts';
-import { createRedisSessionStore } from '../src/session/redis-session-store.ts';
+import { createRedisSessionStore, createSessionBox, openSessionStore } from '../src/session/redis-session-store.ts';
 import { newSession } from '../src/session/session.ts';
-import { createSessionBox } from '../src/session/session-box.ts';
 import { describeSessionStore, start } from './session-store-conformance.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

@@ -1,7 +1,6 @@
 import { RmsError } from '@rms/base/errors';
 import { disposable, perTest } from '@rms/testkit';
-import { tokenHashOf, touchEveryMs } from '../src/session/session.ts';
-import { maxPerUser } from '../src/session/session-store.ts';
+import { maxPerUser, tokenHashOf, touchEveryMs } from '../src/session/session.ts';
 import { codeOf, cookieOf, startDashboard } from './support.ts';
 
 const dashboard = perTest(startDashboard);

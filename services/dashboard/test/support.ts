@@ -12,7 +12,7 @@ import {
   type DashboardService,
   readDashboardConfig,
 } from '../src/index.ts';
-import type { SessionStore } from '../src/session/session-store.ts';
+import type { SessionStore } from '../src/session/session.ts';
 
 /** RPC call that the dashboard has made. */
 export interface Recorded {

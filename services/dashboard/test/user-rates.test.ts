@@ -1,5 +1,5 @@
 import { disposable } from '@rms/testkit';
-import { createUserRates } from '../src/checks/user-rates.ts';
+import { UserRates } from '../src/checks/admission.ts';
 import { startDashboard } from './support.ts';
 
 const ofUser = 1_200;
@@ -32,7 +32,7 @@ test('a user who makes too many calls gets 429, before any other service is call
 });
 
 test('the members of a workspace share a limit per environment', async () => {
-  const rates = createUserRates();
+  const rates = new UserRates();
   const tenant = { workspaceId: 'ws_1', environment: 'live' } as const;
   const takeAll = async () => {
     for (let calls = 1; calls <= 2 * ofTenant; calls += 1) await rates.takeTenant(tenant);

@@ -1,7 +1,7 @@
 export type { Attributes } from '@opentelemetry/api';
 export { attribute, rpcAttributes } from './attributes.ts';
 export { activeSpans, activeTraceContext, inSpans, outsideSpans } from './scope.ts';
-export { endSpan, endSpans, failSpan, type Step, startSpan, startSpans } from './spans.ts';
+export { endSpan, endSpans, failSpan, type Step, startSpan, startSpans, traced } from './spans.ts';
 export {
   parseTraceContext,
   type RemoteParent,
@@ -10,5 +10,4 @@ export {
   traceIdOf,
   untraced,
 } from './trace-context.ts';
-export { traced } from './traced.ts';
 export { installTracer, isTracing, type Span, spanKind, type Tracer } from './tracer.ts';

@@ -1,4 +1,4 @@
-import { deriveKey } from './derive-key.ts';
+import { hkdfSync } from 'node:crypto';
 
 /** Keys for one purpose: the current key, and previous keys, which only open or verify. */
 export type Keys = readonly [current: Buffer, ...previous: Buffer[]];
@@ -31,4 +31,9 @@ function readMasterKey(text: string, what: string): Buffer {
     throw new Error(`${what} must be 32 bytes in base64${short}; generate a key with: openssl rand -base64 32`);
   }
   return key;
+}
+
+/** Derives a 32-byte key for one purpose from the master key, by HKDF-SHA-256 (RFC 5869). */
+export function deriveKey(master: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `rms/${purpose}`, 32));
 }

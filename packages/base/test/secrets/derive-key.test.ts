@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey } from '../../src/secrets/derive-key.ts';
+import { deriveKey } from '../../src/secrets/key-ring.ts';
 
 describe('deriveKey', () => {
   const master = randomBytes(32);

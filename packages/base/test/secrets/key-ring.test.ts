@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey } from '../../src/secrets/derive-key.ts';
 import { readKeyRing } from '../../src/secrets/index.ts';
+import { deriveKey } from '../../src/secrets/key-ring.ts';
 
 describe('readKeyRing', () => {
   const key = randomBytes(32);

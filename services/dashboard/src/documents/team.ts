@@ -2,7 +2,7 @@ import { timeOf } from '@rms/api/times';
 import type { Role } from '@rms/base/roles';
 import type { Invitation } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
-import { roleOf } from '../checks/tenant.ts';
+import { roleOf } from '../checks/admission.ts';
 
 export interface MemberDocument {
   readonly user_id: string;

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { z } from 'zod';
-import { roleOf } from '../checks/tenant.ts';
+import { roleOf } from '../checks/admission.ts';
 import { accountEndpoint, openEndpoint } from './endpoint.ts';
 import { settleSignIn } from './sign-in.ts';
 

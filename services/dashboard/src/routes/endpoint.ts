@@ -4,13 +4,12 @@ import type { Permission } from '@rms/base/roles';
 import type { CallContextSchema, Environment } from '@rms/proto/rms/common/v1/common_pb';
 import type { Request } from 'express';
 import type { ZodType } from 'zod';
-import type { PortalSessions } from '../checks/portal-sessions.ts';
+import type { Admission } from '../checks/admission.ts';
 import type { Sessions, SignedIn } from '../checks/sessions.ts';
 import type { DashboardConfig } from '../config.ts';
 import type { Backend } from '../context.ts';
 import type { PageResponse } from '../http/locals.ts';
-import type { Session } from '../session/session.ts';
-import type { SessionStore } from '../session/session-store.ts';
+import type { Session, SessionStore } from '../session/session.ts';
 import type { TailHub } from '../tail/tail-hub.ts';
 
 type CallContext = MessageInitShape<typeof CallContextSchema>;
@@ -37,7 +36,7 @@ export interface OpenCall<Query, Body> {
   readonly config: DashboardConfig;
   readonly backend: Backend;
   readonly sessions: Sessions;
-  readonly portalSessions: PortalSessions;
+  readonly admission: Pick<Admission, 'findPortalSession'>;
   readonly store: SessionStore;
   /** Undefined without single sign-on. */
   readonly signOutOfProvider: SignOutOfProvider | undefined;

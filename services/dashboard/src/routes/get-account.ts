@@ -1,4 +1,4 @@
-import { roleOf } from '../checks/tenant.ts';
+import { roleOf } from '../checks/admission.ts';
 import type { AccountDocument } from '../documents/account.ts';
 import { accountEndpoint } from './endpoint.ts';
 

@@ -1,7 +1,7 @@
 import { timeOf } from '@rms/api/times';
 import { fromEnvironmentMessage } from '@rms/base/tenant';
 import type { PortalSession } from '@rms/proto/rms/auth/v1/portal_sessions_service_pb';
-import { permissionsOfPortal } from '../checks/portal-sessions.ts';
+import { permissionsOfPortal } from '../checks/admission.ts';
 import type { OpenedPortalDocument, PortalDocument } from '../documents/portal.ts';
 import { Refusal } from '../http/refusal.ts';
 import { openEndpoint } from './endpoint.ts';
@@ -22,8 +22,8 @@ export const getPortal = openEndpoint({
   access: 'open',
   method: 'get',
   path: '/api/portal',
-  async handle({ portalSessions, request }): Promise<PortalDocument> {
-    return portalDocument(await portalSessions.find(request));
+  async handle({ admission, request }): Promise<PortalDocument> {
+    return portalDocument(await admission.findPortalSession(request));
   },
 });
 

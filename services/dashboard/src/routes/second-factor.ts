@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ownOrigin } from '../http/own-origin.ts';
+import { ownOrigin } from '../http/origin.ts';
 import { accountEndpoint } from './endpoint.ts';
 
 const code = z.string().max(100);

@@ -1,8 +1,8 @@
 import { roles } from '@rms/base/roles';
 import { z } from 'zod';
-import { toRoleMessage } from '../checks/tenant.ts';
+import { toRoleMessage } from '../checks/admission.ts';
 import { invitationDocument, memberDocument, newInvitationDocument } from '../documents/team.ts';
-import { ownOrigin } from '../http/own-origin.ts';
+import { ownOrigin } from '../http/origin.ts';
 import { tenantEndpoint } from './endpoint.ts';
 
 /** Lists the members. Memberships belong to the workspace, not to an environment. auth checks who may change whom. */

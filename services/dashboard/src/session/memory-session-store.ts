@@ -1,5 +1,4 @@
-import { isUnexpired, type Session } from './session.ts';
-import { listNameOf, maxPerUser, type SessionStore } from './session-store.ts';
+import { isUnexpired, listNameOf, maxPerUser, type Session, type SessionStore } from './session.ts';
 
 /** Maximum number of sessions. The least recently used one is evicted. */
 const maxSessions = 10_000;

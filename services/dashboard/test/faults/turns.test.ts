@@ -3,10 +3,8 @@ import { EventEmitter } from 'node:events';
 import { createLogger } from '@rms/runtime/logging';
 import { turnLoop } from '@rms/testkit';
 import { createMemorySessionStore } from '../../src/session/memory-session-store.ts';
-import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
-import { newSession } from '../../src/session/session.ts';
-import { createSessionBox } from '../../src/session/session-box.ts';
-import type { SessionStore } from '../../src/session/session-store.ts';
+import { createRedisSessionStore, createSessionBox } from '../../src/session/redis-session-store.ts';
+import { newSession, type SessionStore } from '../../src/session/session.ts';
 import { createTailHub } from '../../src/tail/tail-hub.ts';
 
 test('100,000 polls of a live tail leave nothing behind', async () => {

@@ -6,9 +6,8 @@ import { limiterRights, openRedisServers, type RedisRights, sessionRights } from
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings, SettingsError } from '@rms/runtime/settings';
 import { describeWith, perSuite, startRedis, waitUntil } from '@rms/testkit';
-import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
+import { createRedisSessionStore, createSessionBox } from '../../src/session/redis-session-store.ts';
 import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
-import { createSessionBox } from '../../src/session/session-box.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const guide = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'stores.md');

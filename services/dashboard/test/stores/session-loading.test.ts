@@ -3,9 +3,8 @@ import { openRedisServers } from '@rms/redis';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import { describeWith, type RedisServer, restartWithData, slowLoading, startRedis, waitUntil } from '@rms/testkit';
-import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
-import { createSessionBox } from '../../src/session/session-box.ts';
-import type { SessionStore } from '../../src/session/session-store.ts';
+import { createRedisSessionStore, createSessionBox } from '../../src/session/redis-session-store.ts';
+import type { SessionStore } from '../../src/session/session.ts';
 
 describeWith('redis-server', 'sessions in a Redis that loads its data', () => {
   let server: RedisServer;

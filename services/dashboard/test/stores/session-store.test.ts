@@ -3,9 +3,8 @@ import { openRedisServers } from '@rms/redis';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import { describeWith, testServer } from '@rms/testkit';
-import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
+import { createRedisSessionStore, createSessionBox } from '../../src/session/redis-session-store.ts';
 import { expiresAtMs, newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
-import { createSessionBox } from '../../src/session/session-box.ts';
 import { describeSessionStore, start } from '../session-store-conformance.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });

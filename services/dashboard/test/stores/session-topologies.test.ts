@@ -3,10 +3,8 @@ import { openRedisServers } from '@rms/redis';
 import { createLogger } from '@rms/runtime/logging';
 import { readSettings } from '@rms/runtime/settings';
 import { describeWith, disposable, startRedisCluster, startRedisSentinels, waitUntil } from '@rms/testkit';
-import { createRedisSessionStore } from '../../src/session/redis-session-store.ts';
-import { newSession, newToken, tokenHashOf } from '../../src/session/session.ts';
-import { createSessionBox } from '../../src/session/session-box.ts';
-import type { SessionStore } from '../../src/session/session-store.ts';
+import { createRedisSessionStore, createSessionBox } from '../../src/session/redis-session-store.ts';
+import { newSession, newToken, type SessionStore, tokenHashOf } from '../../src/session/session.ts';
 
 describeWith('redis-server', 'sessions continue after a failover', () => {
   const log = createLogger({ name: 'test', level: 'silent' });

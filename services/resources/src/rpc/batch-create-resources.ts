@@ -22,6 +22,7 @@ import {
   eventParameters,
   makeEvent,
   type OutboxEvent,
+  randomShard,
   unnestEvents,
 } from '../resource/record.ts';
 import {
@@ -35,7 +36,7 @@ import {
   tenantOf,
   toResourceMessage,
 } from '../resource/resource.ts';
-import { randomShard, serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
+import { serveAll, statementsInFlight, toItemError, type WriteParts } from './parts.ts';
 
 type Result = MessageInitShape<typeof CreateResourceResultSchema>;
 

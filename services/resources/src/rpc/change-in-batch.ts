@@ -3,7 +3,7 @@ import type { RmsError } from '@rms/base/errors';
 import { takeAuditPace } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import { applyChanges, type Change, type CountChange } from '../resource/change.ts';
-import { appendAudits, appendEvents } from '../resource/record.ts';
+import { appendAudits, appendEvents, randomShard } from '../resource/record.ts';
 import {
   type Resource,
   type ResourceRef,
@@ -13,7 +13,7 @@ import {
   resourceColumns,
   toResource,
 } from '../resource/resource.ts';
-import { randomShard, type WriteParts } from './parts.ts';
+import type { WriteParts } from './parts.ts';
 
 const transactionBatch = 200;
 const transactionsInFlight = 2;

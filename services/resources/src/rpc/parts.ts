@@ -67,11 +67,3 @@ function errorOf({ result, error }: ItemResult): unknown {
   const status = result?.case === 'error' ? (result.value as Status) : error;
   return status && fromStatusMessage(status as Status);
 }
-
-/** Rows of each total. */
-const shards = 16;
-
-/** Returns a random shard. Each transaction adds its counts to one shard, so that writers rarely block each other. */
-export function randomShard(): number {
-  return Math.floor(Math.random() * shards);
-}
