@@ -17,7 +17,8 @@ import { ResourceEventSchema } from '@rms/proto/rms/events/v1/resource_event_pb'
 import { actorOf } from '@rms/rpc';
 import { canonicalMetadata, type PreviousAttributes, type Resource } from './resource.ts';
 
-// What a change leaves: its event in the outbox and, for a change by a user or an operator, its audit entry.
+// What a change leaves: its event in the outbox, its part of the totals and, for a change by a user or an operator, its
+// audit entry.
 
 /** The request that caused a change. */
 export interface Cause {
