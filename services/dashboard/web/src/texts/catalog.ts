@@ -6,7 +6,8 @@ import { portalTexts } from './portal.ts';
 import { uiTexts } from './ui.ts';
 import { webhookTexts } from './webhooks.ts';
 
-const parts = {
+/** The catalog's parts, by name. */
+export const parts = {
   ui: uiTexts,
   portal: portalTexts,
   webhooks: webhookTexts,

@@ -48,9 +48,9 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
 function EventType({ of }: { of: string }) {
   const [object, ...rest] = of.split('.');
   return (
-    <>
+    <span translate="no">
       {object}.<wbr />
       {rest.join('.')}
-    </>
+    </span>
   );
 }
