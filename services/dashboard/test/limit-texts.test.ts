@@ -1,19 +1,16 @@
 import type { LimitsDocument } from '../src/documents/limits.ts';
+import { expiredText, logRanges } from '../web/src/features/deliveries/log-retention.ts';
 import {
-  expiredText,
-  failingText,
   keyCountText,
   keyLimitHint,
   keyLimitText,
-  logRanges,
   maximumText,
   memberCountText,
   rateText,
   requestLogText,
   unknownRequestText,
-  webhookCountText,
-  webhookUrlHint,
 } from '../web/src/features/rules/limit-texts.ts';
+import { failingText, webhookCountText, webhookUrlHint } from '../web/src/features/webhooks/webhook-limits.ts';
 
 const limits: LimitsDocument = {
   plan: null,

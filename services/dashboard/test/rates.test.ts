@@ -1,4 +1,5 @@
-import { backlogText, deliveryRate, errorRate, shareText } from '../web/src/features/metrics/rates.ts';
+import { backlogText, deliveryRate, errorRate } from '../web/src/features/metrics/rates.ts';
+import { shareText } from '../web/src/texts/measures.ts';
 
 const ended = { delivered: 0, failed: 0, canceled: 0, skipped: 0 };
 

@@ -1,5 +1,6 @@
 import type { AccountDocument } from '../../../src/documents/account.ts';
 import type { ErrorDocument } from '../../../src/http/refusal.ts';
+import { uiTexts } from '../texts/ui.ts';
 
 /** Error response of the API. */
 export class ApiError extends Error {
@@ -52,10 +53,7 @@ export async function renewSession(): Promise<void> {
 /** Throws `other_user` if the browser has signed in as another user than the page's. */
 export function checkSameUser({ user: shown }: SessionAccount, { user }: SessionAccount): void {
   if (user.id === shown.id) return;
-  const message =
-    `In another tab, this browser has signed in as ${user.email}. Reload the page to continue as this user. To keep ` +
-    `your input, first sign in as ${shown.email} again in another tab, and repeat the action.`;
-  throw failure(403, 'other_user', message, '');
+  throw failure(403, 'other_user', uiTexts().otherUser(user.email, shown.email), '');
 }
 
 /** Token of the portal session that every call is made in. Empty: calls are made in the session of the browser's cookie. */
@@ -103,7 +101,7 @@ async function send<T>(path: string, { method = 'GET', body, idempotencyKey, sig
     });
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw failure(0, 'offline', 'The dashboard is unreachable. Check your network connection.', '');
+    throw failure(0, 'offline', uiTexts().offline, '');
   }
   if (response.status === 204) return undefined as T;
   const requestId = response.headers.get('X-Request-ID') ?? '';
@@ -111,7 +109,7 @@ async function send<T>(path: string, { method = 'GET', body, idempotencyKey, sig
   if (response.ok && document !== undefined) return document as T;
   if (isErrorDocument(document)) throw new ApiError(document);
   // The response comes from a proxy, not from the dashboard.
-  throw failure(response.status, 'unreadable', `The response could not be read (HTTP ${response.status}).`, requestId);
+  throw failure(response.status, 'unreadable', uiTexts().unreadable(response.status), requestId);
 }
 
 function failure(status: number, code: string, message: string, requestId: string): ApiError {

@@ -1,10 +1,11 @@
 import { type ReactNode, useEffect } from 'react';
+import { uiTexts } from '../texts/ui.ts';
 import { Brand } from './brand.tsx';
 
 /** Layout of pages outside a workspace: sign-in, and the pages that email links open. */
 export function CenteredPage({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   useEffect(() => {
-    document.title = `${title} · rms`;
+    document.title = uiTexts().documentTitle(title);
   }, [title]);
   return (
     <main className="narrow">

@@ -1,4 +1,5 @@
 import { useRouter } from '@tanstack/react-router';
+import { uiTexts } from '../texts/ui.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/notes.tsx';
 
@@ -7,10 +8,10 @@ export function ErrorPage({ error }: { readonly error: unknown }) {
   return (
     <main className="narrow">
       <div className="card stack">
-        <h1>This page could not be loaded</h1>
+        <h1>{uiTexts().pageFailed}</h1>
         <ErrorNote error={error} />
         <Button variant="main" onClick={() => void router.invalidate()}>
-          Try again
+          {uiTexts().tryAgain}
         </Button>
       </div>
     </main>

@@ -2,13 +2,15 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { PortalDocument } from '../../../src/documents/portal.ts';
 import { useMay, useTenant } from '../api/tenant.ts';
+import { portalTexts } from '../texts/portal.ts';
+import { uiTexts } from '../texts/ui.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Empty, ErrorNote } from '../ui/notes.tsx';
-import { fill, messages } from './messages.ts';
 
 /** Layout of every page of the portal. */
 export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
+  const texts = portalTexts();
   const tenant = useTenant();
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
@@ -24,16 +26,16 @@ export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
   return (
     <div className="content">
       <a className="skip" href="#main">
-        {messages.skip}
+        {texts.skip}
       </a>
       <header className="portal-head">
         {logo === null ? null : <img src={logo} alt="" className="portal-logo" />}
-        <nav aria-label={messages.pages}>
+        <nav aria-label={texts.pages}>
           <ul className="nav">
             <li>
               <Link to="/w/$workspace/$environment/webhooks" params={tenant}>
                 <Icon name="webhooks" />
-                {messages.webhooks}
+                {uiTexts().webhooks}
               </Link>
             </li>
             {mayReadDeliveries ? (
@@ -44,7 +46,7 @@ export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
                   activeOptions={{ includeSearch: false }}
                 >
                   <Icon name="deliveries" />
-                  {messages.deliveries}
+                  {uiTexts().deliveries}
                 </Link>
               </li>
             ) : null}
@@ -52,7 +54,7 @@ export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
         </nav>
         <BackLink to={session.return_url} />
       </header>
-      {session.environment === 'sandbox' ? <aside className="sandbox-note">{messages.sandbox}</aside> : null}
+      {session.environment === 'sandbox' ? <aside className="sandbox-note">{texts.sandbox}</aside> : null}
       <main className="page" id="main" ref={main} tabIndex={-1}>
         <Outlet />
       </main>
@@ -61,18 +63,19 @@ export function PortalShell({ of: session }: { readonly of: PortalDocument }) {
 }
 
 export function PortalNotFound() {
+  const texts = portalTexts();
   return (
     <Empty
       icon="requests"
       isPage
-      title={messages.notFoundTitle}
+      title={texts.notFoundTitle}
       action={
         <Link to="/" className={buttonClass('main')}>
-          {messages.toWebhooks}
+          {texts.toWebhooks}
         </Link>
       }
     >
-      {messages.notFound}
+      {texts.notFound}
     </Empty>
   );
 }
@@ -106,7 +109,7 @@ function BackLink({ to }: { readonly to: string | null }) {
   if (to === null) return null;
   return (
     <a href={to} target="_top" rel="noreferrer" className={buttonClass()}>
-      {fill(messages.back, { host: new URL(to).host })}
+      {portalTexts().back(new URL(to).host)}
     </a>
   );
 }

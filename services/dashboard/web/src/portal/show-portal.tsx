@@ -4,7 +4,10 @@ import type { PortalDocument } from '../../../src/documents/portal.ts';
 import { ApiError } from '../api/client.ts';
 import { PortalPermissions } from '../api/tenant.ts';
 import { applyTheme, themes } from '../layout/theme.ts';
-import { messages } from './messages.ts';
+import { chooseLanguage } from '../texts/choose-language.ts';
+import { pageLanguage } from '../texts/numbers.ts';
+import { portalTexts } from '../texts/portal.ts';
+import { uiTexts } from '../texts/ui.ts';
 import { PortalNotice } from './portal-pages.tsx';
 import { createPortalRouter } from './router.tsx';
 import { isEnd, openSession, watchSession } from './session.ts';
@@ -18,14 +21,17 @@ function applyPortalTheme({ mode, primary_color: color }: PortalDocument['theme'
 
 /** Shows the portal's pages for the link's session, or the reason why it has none. */
 export async function showPortal(render: (pages: ReactNode) => void): Promise<void> {
-  document.title = messages.webhooks;
+  await chooseLanguage();
+  const texts = portalTexts();
+  document.documentElement.lang = pageLanguage();
+  document.title = uiTexts().webhooks;
   try {
     const session = await openSession();
     applyPortalTheme(session.theme);
     watchSession(() =>
       render(
-        <PortalNotice title={messages.endedTitle} returnUrl={session.return_url}>
-          <p>{messages.reopen}</p>
+        <PortalNotice title={texts.endedTitle} returnUrl={session.return_url}>
+          <p>{texts.reopen}</p>
         </PortalNotice>,
       ),
     );
@@ -39,11 +45,11 @@ export async function showPortal(render: (pages: ReactNode) => void): Promise<vo
     const isRefused = error instanceof ApiError && (isEnd(error) || error.status === 404);
     render(
       isRefused ? (
-        <PortalNotice title={isEnd(error) ? messages.endedTitle : messages.linkTitle}>
-          <p>{messages.reopen}</p>
+        <PortalNotice title={isEnd(error) ? texts.endedTitle : texts.linkTitle}>
+          <p>{texts.reopen}</p>
         </PortalNotice>
       ) : (
-        <PortalNotice title={messages.failedTitle} error={error} />
+        <PortalNotice title={uiTexts().pageFailed} error={error} />
       ),
     );
   }

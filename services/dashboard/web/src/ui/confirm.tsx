@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { uiTexts } from '../texts/ui.ts';
 import { Dialog, DialogFooter } from './dialog.tsx';
 import { TextField } from './field.tsx';
 import { isSameShown, shownText } from './names.ts';
@@ -37,7 +38,7 @@ export function Confirm({
         <div className="stack-small">{children}</div>
         {name === undefined ? null : (
           <TextField
-            label={`Type ${shownText(name)} to confirm`}
+            label={uiTexts().typeToConfirm(shownText(name))}
             value={typed}
             autoComplete="off"
             onChange={(event) => setTyped(event.target.value)}

@@ -1,5 +1,6 @@
 import { type MouseEvent, useState } from 'react';
 import { copyText } from '../browser/copy-text.ts';
+import { uiTexts } from '../texts/ui.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
@@ -8,7 +9,7 @@ const shownMs = 2_000;
 /** Button that copies a text to the clipboard. */
 export function CopyButton({
   text,
-  label = 'Copy',
+  label = uiTexts().copy,
   small = true,
   plain = false,
 }: {
@@ -18,15 +19,18 @@ export function CopyButton({
   /** Shows only the icon. For use directly next to the text. */
   readonly plain?: boolean;
 }) {
-  const [outcome, setOutcome] = useState<'Copied' | 'Not copied'>();
+  const texts = uiTexts();
+  const [isCopied, setCopied] = useState<boolean>();
   const copy = async ({ currentTarget }: MouseEvent) => {
-    setOutcome((await copyText(text, currentTarget)) ? 'Copied' : 'Not copied');
-    setTimeout(() => setOutcome(undefined), shownMs);
+    setCopied(await copyText(text, currentTarget));
+    setTimeout(() => setCopied(undefined), shownMs);
   };
   return (
     <Button small={small} variant={plain ? 'plain' : 'normal'} onClick={(event) => void copy(event)} aria-live="polite">
-      <Icon name={outcome === 'Copied' ? 'check' : 'copy'} />
-      <span className={plain ? 'visually-hidden' : undefined}>{outcome ?? label}</span>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+      <span className={plain ? 'visually-hidden' : undefined}>
+        {isCopied === undefined ? label : isCopied ? texts.copied : texts.notCopied}
+      </span>
     </Button>
   );
 }
@@ -36,7 +40,7 @@ export function CopyableId({ id }: { readonly id: string }) {
   return (
     <span className="copyable">
       <code translate="no">{id}</code>
-      <CopyButton text={id} label="Copy ID" plain />
+      <CopyButton text={id} label={uiTexts().copyId} plain />
     </span>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { uiTexts } from '../texts/ui.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
@@ -38,7 +39,7 @@ export function Dialog({
       <div className="dialog-head">
         <h2 id={titleId}>{title}</h2>
         {closable ? (
-          <Button variant="plain" className="button-icon" aria-label="Close" onClick={onClose}>
+          <Button variant="plain" className="button-icon" aria-label={uiTexts().close} onClick={onClose}>
             <Icon name="close" />
           </Button>
         ) : null}
@@ -64,7 +65,7 @@ export function DialogFooter({
 }) {
   return (
     <div className="row row-end">
-      <Button onClick={onClose}>Cancel</Button>
+      <Button onClick={onClose}>{uiTexts().cancel}</Button>
       <Button type="submit" variant={variant} busy={busy} disabled={disabled}>
         {children}
       </Button>

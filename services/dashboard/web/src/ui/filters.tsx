@@ -1,4 +1,5 @@
 import { toLocal, toUtc } from '../local-time.ts';
+import { uiTexts } from '../texts/ui.ts';
 import { Choice, TextField } from './field.tsx';
 
 /** Filter by a range of times: ISO 8601 in UTC, shown as local time. Empty or undefined: no bound. */
@@ -12,13 +13,13 @@ export function TimeRangeFilter({
   return (
     <>
       <TextField
-        label="Since"
+        label={uiTexts().since}
         type="datetime-local"
         value={toLocal(since)}
         onChange={(event) => onSet({ since: toUtc(event.target.value) })}
       />
       <TextField
-        label="Until"
+        label={uiTexts().until}
         type="datetime-local"
         value={toLocal(until)}
         onChange={(event) => onSet({ until: toUtc(event.target.value) })}
@@ -52,23 +53,22 @@ export function TextFilter({
   );
 }
 
-/** Switch of a live tail. `state`: how new rows appear while it is on. */
+/** Switch of a live tail. */
 export function LiveTail({
-  of: rows,
   isLive,
-  state = 'Updated every 2 s',
+  hints,
   onSet,
 }: {
-  readonly of: string;
   readonly isLive: boolean;
-  readonly state?: string;
+  /** What switching it on does, and how new rows appear while it is on. */
+  readonly hints: { readonly off: string; readonly on: string };
   readonly onSet: (changed: { live: string }) => void;
 }) {
   return (
     <Choice
       type="checkbox"
-      label="Live tail"
-      hint={isLive ? state : `Show new ${rows} automatically`}
+      label={uiTexts().liveTail}
+      hint={hints[isLive ? 'on' : 'off']}
       checked={isLive}
       onChange={() => onSet({ live: isLive ? '' : '1' })}
     />

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
+import { uiTexts } from '../texts/ui.ts';
 import { Button, buttonClass } from './button.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -25,18 +26,14 @@ export function ErrorNote({ error, fields = [] }: { readonly error: unknown; rea
   const others = known?.details.filter(({ field }) => !fields.includes(field)) ?? [];
   return (
     <div className="note" data-tone="bad" role="alert">
-      <p>{known?.message ?? 'An error occurred on this page.'}</p>
+      <p>{known?.message ?? uiTexts().pageError}</p>
       {others.map(({ field, message }) => (
         <p key={field} className="small">
           {field} {message}
         </p>
       ))}
       <Remedy code={known?.code} />
-      {known?.requestId ? (
-        <p className="small">
-          Request ID <code>{known.requestId}</code>
-        </p>
-      ) : null}
+      {known?.requestId ? <p className="small">{uiTexts().requestId(<code>{known.requestId}</code>)}</p> : null}
     </div>
   );
 }
@@ -46,7 +43,7 @@ function Remedy({ code }: { readonly code: string | undefined }) {
   if (code === 'other_user') {
     return (
       <Button small onClick={() => location.reload()}>
-        Reload page
+        {uiTexts().reloadPage}
       </Button>
     );
   }
@@ -54,9 +51,9 @@ function Remedy({ code }: { readonly code: string | undefined }) {
   return (
     <p>
       <a href="/sign-in" target="_blank" rel="noreferrer" className={buttonClass('normal', true)}>
-        Sign in in a new tab
+        {uiTexts().signIn}
       </a>{' '}
-      Then repeat the action here.
+      {uiTexts().thenRepeat}
     </p>
   );
 }
@@ -87,14 +84,14 @@ export function Empty({
 }
 
 /** Placeholder with the expected content's height: lines of text, or table rows. */
-export function Loading({ what, rows = 0 }: { readonly what: string; readonly rows?: number }) {
+export function Loading({ label, rows = 0 }: { readonly label: string; readonly rows?: number }) {
   return (
     <div className={rows > 0 ? 'loading loading-rows' : 'loading'} role="status">
       {Array.from({ length: rows || 3 }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: identical placeholders
         <span key={index} aria-hidden="true" />
       ))}
-      <p className="visually-hidden">Loading {what}</p>
+      <p className="visually-hidden">{label}</p>
     </div>
   );
 }

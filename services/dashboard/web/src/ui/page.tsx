@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
+import { uiTexts } from '../texts/ui.ts';
 
 /** Header of a page. Also sets the window title. */
 export function PageHeader({
@@ -16,13 +17,13 @@ export function PageHeader({
   readonly actions?: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${title} · rms`;
+    document.title = uiTexts().documentTitle(title);
   }, [title]);
   return (
     <header className="page-head">
       <div className="titles">
         {breadcrumbs ? (
-          <nav aria-label="Breadcrumb">
+          <nav aria-label={uiTexts().breadcrumb}>
             <ol className="crumbs">
               {breadcrumbs.map((breadcrumb, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { uiTexts } from '../texts/ui.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -23,6 +24,7 @@ export function Table<T>({
     readonly onChange: (selected: ReadonlySet<string>) => void;
   };
 }) {
+  const texts = uiTexts();
   const keys = rows.map(keyOf);
   const toggle = (key: string) => {
     const next = new Set(select?.selected);
@@ -38,7 +40,7 @@ export function Table<T>({
             <th className="check" scope="col">
               <input
                 type="checkbox"
-                aria-label="Select all"
+                aria-label={texts.selectAll}
                 checked={allSelected}
                 onChange={() => select.onChange(new Set(allSelected ? [] : keys))}
               />
@@ -46,7 +48,7 @@ export function Table<T>({
           ) : null}
           {columns.map(({ title, number }) => (
             <th key={title} scope="col" className={number ? 'number' : undefined}>
-              {title === '' ? <span className="visually-hidden">Actions</span> : title}
+              {title === '' ? <span className="visually-hidden">{texts.actions}</span> : title}
             </th>
           ))}
         </tr>
@@ -60,7 +62,7 @@ export function Table<T>({
                 <td className="check">
                   <input
                     type="checkbox"
-                    aria-label={`Select ${key}`}
+                    aria-label={texts.select(key)}
                     checked={select.selected.has(key)}
                     onChange={() => toggle(key)}
                   />

@@ -1,16 +1,12 @@
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+import { timeText } from '../texts/numbers.ts';
+import { uiTexts } from '../texts/ui.ts';
 
-const precise = new Intl.DateTimeFormat(undefined, {
-  hour: 'numeric',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-});
+const precise = { hour: 'numeric', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 } as const;
 
 /** Local time, with UTC in the tooltip. `at` is an ISO 8601 time. */
 export function Time({
   at,
-  none = 'never',
+  none = uiTexts().never,
   toMs = false,
 }: {
   readonly at: string | null | undefined;
@@ -21,8 +17,8 @@ export function Time({
   if (!at) return <span className="soft">{none}</span>;
   const date = new Date(at);
   return (
-    <time dateTime={at} title={`${date.toISOString().replace('T', ' ').replace('Z', '')} UTC`}>
-      {(toMs ? precise : local).format(date)}
+    <time dateTime={at} title={uiTexts().utc(date.toISOString().replace('T', ' ').replace('Z', ''))}>
+      {timeText(date, toMs ? precise : undefined)}
     </time>
   );
 }

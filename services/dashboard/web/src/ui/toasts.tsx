@@ -1,3 +1,4 @@
+import { uiTexts } from '../texts/ui.ts';
 import { closeToast, useToasts } from '../toasts.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
@@ -26,7 +27,7 @@ export function Toasts() {
                 <Button
                   variant="plain"
                   className="button-icon"
-                  aria-label="Close message"
+                  aria-label={uiTexts().closeMessage}
                   onClick={() => closeToast(id)}
                 >
                   <Icon name="close" />

@@ -64,7 +64,7 @@ export function SessionsCard() {
           ]}
         />
       ) : (
-        <Loading what="sessions" rows={2} />
+        <Loading label="Loading sessions" rows={2} />
       )}
     </Card>
   );

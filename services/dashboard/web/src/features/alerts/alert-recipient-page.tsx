@@ -32,7 +32,7 @@ export function AlertRecipientPage() {
   return (
     <CenteredPage title="Receive alert emails">
       <ErrorNote error={confirm.error} />
-      {target.isPending ? <Loading what="the link" /> : null}
+      {target.isPending ? <Loading label="Loading the link" /> : null}
       {data && (confirm.isSuccess || data.confirmed) ? (
         <Note tone="good">
           {data.address} receives alert emails of {data.workspace_name}. Each email has a link to unsubscribe.

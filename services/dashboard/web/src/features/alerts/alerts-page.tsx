@@ -11,10 +11,11 @@ import {
   useTenant,
   useTenantChange,
 } from '../../api/tenant.ts';
+import { durationText } from '../../texts/measures.ts';
+import { numberText } from '../../texts/numbers.ts';
 import { toast } from '../../toasts.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { durationText } from '../../ui/duration.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
@@ -107,7 +108,7 @@ export function AlertsPage() {
             ]}
           />
         ) : error ? null : (
-          <Loading what="rules" rows={9} />
+          <Loading label="Loading rules" rows={9} />
         )}
       </Card>
       <ChannelsCard />
@@ -127,7 +128,7 @@ function testText({ addresses, emails }: AlertRuleTest): string {
 
 function whenText({ kind, threshold, window: seconds, minimum }: AlertRule): string {
   const { threshold: unit, when } = alertRules[kind];
-  const shown = Number(((threshold ?? 0) * (unit?.times ?? 1)).toFixed(2)).toLocaleString();
+  const shown = numberText((threshold ?? 0) * (unit?.times ?? 1), { maximumFractionDigits: 2 });
   const within = seconds === null ? '' : ` within ${durationText(seconds)}`;
   return `${when(shown)}${within}${minimum !== null ? `, at least ${minimum} in total` : ''}`;
 }
@@ -208,7 +209,7 @@ function Incidents() {
       flush
     >
       <ErrorNote error={error} />
-      {data ? null : error ? null : <Loading what="the history" rows={3} />}
+      {data ? null : error ? null : <Loading label="Loading the history" rows={3} />}
       {data?.data.length === 0 && search.status ? (
         <Empty icon="alerts" title={`No ${search.status} incidents`}>
           Change the filter.

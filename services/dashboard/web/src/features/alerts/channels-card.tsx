@@ -31,7 +31,7 @@ export function ChannelsCard() {
       }
     >
       <ErrorNote error={error ?? test.error} />
-      {data ? null : error ? null : <Loading what="channels" rows={2} />}
+      {data ? null : error ? null : <Loading label="Loading channels" rows={2} />}
       {data?.data.length === 0 ? (
         <Empty icon="alerts" title="No channels yet">
           Add PagerDuty, Slack, a signed webhook or more email addresses, then choose the channel in a rule.

@@ -38,7 +38,7 @@ export function UnsubscribePage() {
   return (
     <CenteredPage title="Unsubscribe">
       <ErrorNote error={target.error ?? change.error} />
-      {target.isPending ? <Loading what="the link" /> : null}
+      {target.isPending ? <Loading label="Loading the link" /> : null}
       {data?.unsubscribed ? (
         <>
           <Note tone="good">{data.address} no longer gets emails of this rule.</Note>

@@ -1,4 +1,5 @@
 import { useMay } from '../../api/tenant.ts';
+import { numberText } from '../../texts/numbers.ts';
 import { Note } from '../../ui/notes.tsx';
 import { useEmailStatus } from './alert-queries.ts';
 
@@ -9,7 +10,7 @@ export function WaitingEmails() {
   return (
     <Note tone="warn">
       <p>
-        {data.waiting === 1 ? '1 email waits' : `${data.waiting.toLocaleString()} emails wait`}: {data.last_error}
+        {data.waiting === 1 ? '1 email waits' : `${numberText(data.waiting)} emails wait`}: {data.last_error}
       </p>
       <p className="small">They are sent as soon as the mail server accepts them, for up to three days.</p>
     </Note>

@@ -1,7 +1,10 @@
 import type { Attempt } from '@rms/api';
+import { attemptTexts } from '../../texts/attempts.ts';
+import { durationText } from '../../texts/measures.ts';
+import { numberText } from '../../texts/numbers.ts';
+import { uiTexts } from '../../texts/ui.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { durationText } from '../../ui/duration.ts';
 import { Card, DescriptionList } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { resultText } from './delivery-status.tsx';
@@ -21,10 +24,11 @@ export function AttemptCard({
   readonly requestBody?: string;
   readonly url?: string | undefined;
 }) {
+  const texts = attemptTexts();
   const { request, response } = attempt;
   const status = response?.status || null;
   const isDelivered = status === 200 && !attempt.error;
-  const text = response?.body_encoding === 'base64' ? `(base64) ${response.body}` : (response?.body ?? '');
+  const text = response?.body_encoding === 'base64' ? texts.base64(response.body) : (response?.body ?? '');
   return (
     <Card
       title={title}
@@ -33,23 +37,26 @@ export function AttemptCard({
       <div className="stack">
         <DescriptionList
           of={[
-            ['Started', <Time key="sent" at={attempt.started_at} />],
-            ['Duration', durationText(attempt.duration_ms / 1000)],
+            [texts.started, <Time key="sent" at={attempt.started_at} />],
+            [texts.duration, durationText(attempt.duration_ms / 1000)],
             [
-              'IP address',
-              attempt.remote_address ? <code key="address">{attempt.remote_address}</code> : 'not connected',
+              texts.address,
+              attempt.remote_address ? <code key="address">{attempt.remote_address}</code> : texts.notConnected,
             ],
-            ['Result', isDelivered ? 'delivered' : (attempt.error ?? 'not 200')],
+            [texts.result, isDelivered ? texts.delivered : (attempt.error ?? texts.notDelivered)],
           ]}
         />
         <PhaseBar of={attempt} />
         {Object.keys(request.headers).length > 0 ? (
-          <CodeBlock label="Request" text={`POST ${url ?? ''}\n${messageText(request.headers, requestBody ?? '')}`} />
+          <CodeBlock
+            label={texts.request}
+            text={messageText(`POST ${url ?? ''}`, request.headers, requestBody ?? '')}
+          />
         ) : null}
         {response === null ? null : (
           <CodeBlock
-            label="Response"
-            text={`${status === null ? 'not HTTP' : `HTTP ${status}`}\n${messageText(response.headers, text)}`}
+            label={texts.response}
+            text={messageText(status === null ? texts.notHttp : `HTTP ${status}`, response.headers, text)}
           />
         )}
       </div>
@@ -57,8 +64,14 @@ export function AttemptCard({
   );
 }
 
-function messageText(headers: Attempt['request']['headers'], body: string): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+/** Formats milliseconds: short times with a fraction. */
+function msText(ms: number): string {
+  const digits = ms < 10 ? 1 : 0;
+  return numberText(ms, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function messageText(start: string, headers: Attempt['request']['headers'], body: string): string {
+  const lines = [start, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
   return body === '' ? lines.join('\n') : `${lines.join('\n')}\n\n${body}`;
 }
 
@@ -67,32 +80,32 @@ function PhaseBar({ of: attempt }: { readonly of: AnyAttempt }) {
   const { dns_ms: dns, connect_ms: connect, tls_ms: tls, first_byte_ms: firstByte } = attempt.timing;
   const known = dns + connect + tls + firstByte;
   const parts = [
-    ['dns', 'DNS', dns],
-    ['connect', 'connection', connect],
-    ['tls', 'TLS', tls],
-    ['wait', 'first byte', firstByte],
-    ['read', 'response body', Math.max(0, attempt.duration_ms - known)],
+    ['dns', dns],
+    ['connect', connect],
+    ['tls', tls],
+    ['wait', firstByte],
+    ['read', Math.max(0, attempt.duration_ms - known)],
   ] as const;
-  const total = parts.reduce((sum, [, , ms]) => sum + ms, 0);
+  const total = parts.reduce((sum, [, ms]) => sum + ms, 0);
   if (total === 0) return null;
-  const shown = parts.filter(([, , ms]) => ms > 0);
+  const shown = parts.filter(([, ms]) => ms > 0);
   let at = 0;
   return (
     <figure className="stack-small">
       <svg className="split" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
-        {shown.map(([name, , ms]) => {
+        {shown.map(([name, ms]) => {
           const x = at;
           at += (ms / total) * 1000;
           return <rect key={name} className={`part-${name}`} x={x} y="0" width={at - x} height="10" />;
         })}
       </svg>
       <figcaption className="legend">
-        {shown.map(([name, text, ms]) => (
+        {shown.map(([name, ms]) => (
           <span key={name}>
             <svg viewBox="0 0 10 10" aria-hidden="true">
               <rect className={`part-${name}`} width="10" height="10" rx="2" />
             </svg>
-            {text} {ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms
+            {attemptTexts().phases[name]} {uiTexts().units.ms(msText(ms))}
           </span>
         ))}
       </figcaption>

@@ -64,7 +64,7 @@ export function AuditPage() {
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="the audit log" rows={12} />}
+        {data ? null : error ? null : <Loading label="Loading the audit log" rows={12} />}
         {data?.data.length === 0 ? (
           <Empty icon="audit" title="No matching entries">
             {data.next

@@ -3,6 +3,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useContext, useState } from 'react';
 import { cursorOf, PortalPermissions, useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
 import { withoutEmpty } from '../../search.ts';
+import { deliveryTexts } from '../../texts/deliveries.ts';
+import { uiTexts } from '../../texts/ui.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
@@ -22,6 +24,7 @@ const pollMs = { withoutStream: 2_000, streaming: 15_000 };
 const from = '/w/$workspace/$environment/deliveries';
 
 export function DeliveriesPage() {
+  const texts = deliveryTexts();
   const tenant = useTenant();
   const search = useSearch({ from });
   const navigate = useNavigate({ from });
@@ -43,7 +46,7 @@ export function DeliveriesPage() {
   const [replaying, setReplaying] = useState(false);
   const redeliver = useTenantChange<{ sent: number; refused: number }>(({ sent, refused }) => {
     setSelected(new Set());
-    toast(`Redelivered: ${sent}.${refused > 0 ? ` Could not be redelivered: ${refused}.` : ''}`);
+    toast(texts.redelivered(sent, refused));
   });
   const set = (changes: Partial<typeof search>) => {
     setSelected(new Set());
@@ -54,8 +57,8 @@ export function DeliveriesPage() {
   return (
     <>
       <PageHeader
-        title="Delivery logs"
-        lead="All deliveries of all events, with their attempts."
+        title={uiTexts().deliveries}
+        lead={texts.lead}
         actions={
           maySend ? (
             <>
@@ -66,11 +69,11 @@ export function DeliveriesPage() {
                     redeliver.mutate({ method: 'POST', path: '/deliveries/redeliver', body: { ids: [...selected] } })
                   }
                 >
-                  Redeliver {selected.size} selected
+                  {texts.redeliverSelected(selected.size)}
                 </Button>
               ) : null}
               <Button variant="main" disabled={!webhooks.data?.data.length} onClick={() => setReplaying(true)}>
-                Redeliver all failed
+                {texts.redeliverFailed}
               </Button>
             </>
           ) : null
@@ -80,11 +83,11 @@ export function DeliveriesPage() {
       <DeliveryFilters of={search} urls={urls} isStreaming={tail.isOpen} onSet={set} />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="deliveries" rows={12} />}
+        {data ? null : error ? null : <Loading label={texts.loadingList} rows={12} />}
         {data?.data.length === 0 ? <NoDeliveries isFiltered={isFiltered} hasNext={data.links.next !== null} /> : null}
         {data && data.data.length > 0 ? (
           <Table
-            label="Deliveries"
+            label={texts.list}
             rows={data.data}
             keyOf={({ id }) => id}
             {...(maySend ? { select: { selected, onChange: setSelected } } : {})}
@@ -106,27 +109,26 @@ export function DeliveriesPage() {
 
 /** Explains an empty list. `hasNext`: further pages may have matches, because a page reads a limited number of rows. */
 function NoDeliveries({ isFiltered, hasNext }: { readonly isFiltered: boolean; readonly hasNext: boolean }) {
+  const texts = deliveryTexts();
   const tenant = useTenant();
   if (isFiltered) {
     return (
-      <Empty icon="deliveries" title="No matching deliveries">
-        {hasNext
-          ? 'No delivery on this page matches. Open the next page, or change the filters.'
-          : 'Change the filters.'}
+      <Empty icon="deliveries" title={texts.noMatches}>
+        {hasNext ? texts.noMatchOnPage : uiTexts().changeFilters}
       </Empty>
     );
   }
   return (
     <Empty
       icon="deliveries"
-      title="No deliveries yet"
+      title={texts.noneTitle}
       action={
         <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
-          Webhooks
+          {uiTexts().webhooks}
         </Link>
       }
     >
-      Each event of a resource is delivered to every webhook that subscribes to it. Create a webhook, then a resource.
+      {texts.none}
     </Empty>
   );
 }

@@ -1,6 +1,7 @@
 import type { Delivery } from '@rms/api';
 import { Link } from '@tanstack/react-router';
 import type { Tenant } from '../../api/tenant.ts';
+import { deliveryTexts } from '../../texts/deliveries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -12,9 +13,10 @@ import { DeliveryState, resultText } from '../attempts/delivery-status.tsx';
  * @param urls webhook URLs by ID; a webhook without a URL is shown by its ID
  */
 export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string>) {
+  const texts = deliveryTexts();
   return {
     event: {
-      title: 'Event',
+      title: texts.event,
       cell: (delivery) => (
         <span className="row">
           <Link
@@ -24,18 +26,21 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
           >
             <EventType of={delivery.event_type} />
           </Link>
-          {delivery.test ? <Badge>Test</Badge> : null}
+          {delivery.test ? <Badge>{texts.test}</Badge> : null}
         </span>
       ),
     },
-    status: { title: 'Status', cell: (delivery) => <DeliveryState of={delivery} /> },
-    result: { title: 'Result', cell: (delivery) => <span className="break">{resultText(delivery.last_attempt)}</span> },
-    attempts: { title: 'Attempts', number: true, cell: (delivery) => delivery.attempt_count },
+    status: { title: texts.status, cell: (delivery) => <DeliveryState of={delivery} /> },
+    result: {
+      title: texts.result,
+      cell: (delivery) => <span className="break">{resultText(delivery.last_attempt)}</span>,
+    },
+    attempts: { title: texts.attempts, number: true, cell: (delivery) => delivery.attempt_count },
     webhook: {
-      title: 'Webhook',
+      title: texts.webhook,
       cell: (delivery) => <span className="break wide">{urls.get(delivery.webhook_id) ?? delivery.webhook_id}</span>,
     },
-    created: { title: 'Created', cell: (delivery) => <Time at={delivery.created_at} /> },
+    created: { title: texts.created, cell: (delivery) => <Time at={delivery.created_at} /> },
   } satisfies Record<string, Column<Delivery>>;
 }
 
@@ -43,9 +48,9 @@ export function deliveryColumns(tenant: Tenant, urls: ReadonlyMap<string, string
 function EventType({ of }: { of: string }) {
   const [object, ...rest] = of.split('.');
   return (
-    <>
+    <span translate="no">
       {object}.<wbr />
       {rest.join('.')}
-    </>
+    </span>
   );
 }

@@ -1,17 +1,13 @@
 import { eventTypes } from '@rms/base/webhook-events';
 import { Link } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
+import { deliveryTexts } from '../../texts/deliveries.ts';
+import { uiTexts } from '../../texts/ui.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { LiveTail, TextFilter, TimeRangeFilter } from '../../ui/filters.tsx';
 import { Card } from '../../ui/page.tsx';
 import { statusOptions } from '../attempts/delivery-status.tsx';
 import type { DeliveryFilter } from './delivery-filter.ts';
-
-const testOptions: readonly (readonly [string, string])[] = [
-  ['', 'Included'],
-  ['false', 'Excluded'],
-  ['true', 'Only test events'],
-];
 
 /** Search parameters of the page. `live` is "1" if the list is updated automatically. */
 type Search = DeliveryFilter & { readonly live?: string; readonly cursor?: string };
@@ -30,50 +26,54 @@ export function DeliveryFilters({
   readonly isStreaming: boolean;
   readonly onSet: (changes: Search) => void;
 }) {
+  const texts = deliveryTexts();
   const tenant = useTenant();
   const { live, ...filter } = search;
   const isLive = live === '1';
   const isFiltered = Object.keys(filter).length > 0;
   return (
-    <Card title="Filters">
+    <Card title={uiTexts().filters}>
       <div className="filters">
         <SelectField
-          label="Webhook"
+          label={texts.webhook}
           value={search.webhook ?? ''}
           options={webhookOptions(urls, search.webhook)}
           onChange={(event) => onSet({ webhook: event.target.value })}
         />
         <SelectField
-          label="Status"
+          label={texts.status}
           value={search.status ?? ''}
-          options={statusOptions}
+          options={statusOptions()}
           onChange={(event) => onSet({ status: event.target.value })}
         />
         <SelectField
-          label="Event type"
+          label={texts.eventType}
           value={search.type ?? ''}
-          options={[['', 'Any type'], ...eventTypes.map((type) => [type, type] as const)]}
+          options={[['', texts.anyType], ...eventTypes.map((type) => [type, type] as const)]}
           onChange={(event) => onSet({ type: event.target.value })}
         />
         <SelectField
-          label="Test events"
+          label={texts.testEvents}
           value={search.test ?? ''}
-          options={testOptions}
+          options={[
+            ['', texts.tests.included],
+            ['false', texts.tests.excluded],
+            ['true', texts.tests.only],
+          ]}
           onChange={(event) => onSet({ test: event.target.value })}
         />
-        <TextFilter label="Request ID" value={search.request} onSet={(request) => onSet({ request })} />
-        <TextFilter label="Resource ID" value={search.resource} onSet={(resource) => onSet({ resource })} />
+        <TextFilter label={texts.requestId} value={search.request} onSet={(request) => onSet({ request })} />
+        <TextFilter label={texts.resourceId} value={search.resource} onSet={(resource) => onSet({ resource })} />
         <TimeRangeFilter of={search} onSet={onSet} />
         <div className="stack-small">
           <LiveTail
-            of="deliveries"
             isLive={isLive}
-            state={isStreaming ? 'New deliveries appear immediately' : 'Polling every 2 s'}
+            hints={{ off: texts.liveOff, on: isStreaming ? texts.streaming : texts.polling }}
             onSet={onSet}
           />
           {isFiltered ? (
             <Link to="/w/$workspace/$environment/deliveries" params={tenant} search={{}} className="small">
-              Clear filters
+              {uiTexts().clearFilters}
             </Link>
           ) : null}
         </div>
@@ -85,5 +85,5 @@ export function DeliveryFilters({
 /** Options of the webhook filter. Includes the selected webhook even if it is not loaded yet or has been deleted. */
 function webhookOptions(urls: ReadonlyMap<string, string>, selected = ''): (readonly [string, string])[] {
   const unknown = selected !== '' && !urls.has(selected) ? [[selected, selected] as const] : [];
-  return [['', 'Any webhook'], ...unknown, ...urls];
+  return [['', deliveryTexts().anyWebhook], ...unknown, ...urls];
 }

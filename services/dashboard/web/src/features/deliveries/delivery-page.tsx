@@ -1,6 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { useMay, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { deliveryTexts } from '../../texts/deliveries.ts';
+import { uiTexts } from '../../texts/ui.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CopyableId, CopyButton } from '../../ui/copy.tsx';
@@ -8,13 +10,14 @@ import { ErrorNote, Loading, Note } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AttemptCard, curlText } from '../attempts/attempt-card.tsx';
-import { DeliveryState, delayText, endText } from '../attempts/delivery-status.tsx';
-import { expiredText } from '../rules/limit-texts.ts';
+import { DeliveryState, endText } from '../attempts/delivery-status.tsx';
 import { useLimits } from '../rules/limits-queries.ts';
 import { useWebhook } from '../webhooks/webhook-queries.ts';
 import { useDelivery } from './delivery-queries.ts';
+import { expiredText } from './log-retention.ts';
 
 export function DeliveryPage() {
+  const texts = deliveryTexts();
   const tenant = useTenant();
   const { id = '' } = useParams({ strict: false });
   const maySend = useMay('deliveries:write');
@@ -24,18 +27,18 @@ export function DeliveryPage() {
   const { data: delivery, error, dataUpdatedAt: nowMs } = useDelivery(id);
   const webhook = useWebhook(delivery?.webhook_id);
   const { data: limits } = useLimits();
-  const redeliver = useTenantChange(() => toast('Redelivery started.'));
-  const cancel = useTenantChange(() => toast('Delivery canceled.'));
+  const redeliver = useTenantChange(() => toast(texts.redeliveryStarted));
+  const cancel = useTenantChange(() => toast(texts.canceled));
   const breadcrumbs = [
     <Link key="deliveries" to="/w/$workspace/$environment/deliveries" params={tenant}>
-      Delivery logs
+      {uiTexts().deliveries}
     </Link>,
   ];
   if (!delivery) {
     return (
       <>
-        <PageHeader title="Delivery" breadcrumbs={breadcrumbs} />
-        {error ? <ErrorNote error={error} /> : <Loading what="the delivery" />}
+        <PageHeader title={texts.delivery} breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading label={texts.loading} />}
       </>
     );
   }
@@ -52,13 +55,15 @@ export function DeliveryPage() {
         lead={<CopyableId id={delivery.id} />}
         actions={
           <>
-            {url && last ? <CopyButton small={false} label="Copy as curl" text={curlText(url, last, body)} /> : null}
+            {url && last ? (
+              <CopyButton small={false} label={texts.copyAsCurl} text={curlText(url, last, body)} />
+            ) : null}
             {maySend && delivery.ended_at === null ? (
               <Button
                 busy={cancel.isPending}
                 onClick={() => cancel.mutate({ method: 'POST', path: `/deliveries/${id}/cancel` })}
               >
-                Cancel
+                {uiTexts().cancel}
               </Button>
             ) : null}
             {maySend && !isTest ? (
@@ -67,37 +72,28 @@ export function DeliveryPage() {
                 busy={redeliver.isPending}
                 onClick={() => redeliver.mutate({ method: 'POST', path: `/deliveries/${id}/redeliver` })}
               >
-                Redeliver
+                {texts.redeliver}
               </Button>
             ) : null}
           </>
         }
       />
       <ErrorNote error={redeliver.error ?? cancel.error} />
-      {isTest ? (
-        <Note>
-          A test event about a resource that does not exist. It does not count in success rates, and no alert is sent.
-        </Note>
-      ) : null}
+      {isTest ? <Note>{texts.ofTest}</Note> : null}
       {delivery.next_attempt_at ? (
         <Note>
-          {delivery.delay_reason ? `The delivery waits ${delayText(delivery.delay_reason)}. ` : ''}
-          {Date.parse(delivery.next_attempt_at) > nowMs ? (
-            <>
-              The next attempt {delivery.delay_reason ? 'of the webhook ' : ''}is due at{' '}
-              <Time at={delivery.next_attempt_at} />.
-            </>
-          ) : (
-            'The next attempt is due now.'
-          )}
+          {delivery.delay_reason ? texts.waits[delivery.delay_reason] : null}{' '}
+          {Date.parse(delivery.next_attempt_at) > nowMs
+            ? texts[delivery.delay_reason ? 'nextOfWebhook' : 'nextAttempt'](<Time at={delivery.next_attempt_at} />)
+            : texts.nextNow}
         </Note>
       ) : null}
       {delivery.end_reason === 'expired' ? <Note>{expiredText(limits)}</Note> : null}
-      <Card title="Details">
+      <Card title={texts.details}>
         <DescriptionList
           of={[
             [
-              'Webhook',
+              texts.webhook,
               <Link
                 key="webhook"
                 to="/w/$workspace/$environment/webhooks/$id"
@@ -107,7 +103,7 @@ export function DeliveryPage() {
               </Link>,
             ],
             [
-              'Resource',
+              texts.resource,
               isTest || !mayReadResources || !delivery.resource_id.startsWith('res_') ? (
                 <code key="resource">{delivery.resource_id}</code>
               ) : (
@@ -121,7 +117,7 @@ export function DeliveryPage() {
               ),
             ],
             [
-              'Event',
+              texts.event,
               isTest || !mayReadEvents ? (
                 <CopyableId key="event" id={delivery.event_id} />
               ) : (
@@ -135,7 +131,7 @@ export function DeliveryPage() {
               ),
             ],
             [
-              'Request',
+              texts.request,
               mayReadRequests ? (
                 <Link
                   key="request"
@@ -149,22 +145,22 @@ export function DeliveryPage() {
                 <code key="request">{delivery.request_id}</code>
               ),
             ],
-            ['Created', <Time key="created" at={delivery.created_at} />],
-            ['Origin', originText(delivery.origin)],
-            ...(delivery.end_reason ? [['End reason', endText(delivery.end_reason)] as const] : []),
-            ...(delivery.trace_id ? [['Trace', <code key="trace">{delivery.trace_id}</code>] as const] : []),
+            [texts.created, <Time key="created" at={delivery.created_at} />],
+            [texts.origin, originText(delivery.origin)],
+            ...(delivery.end_reason ? [[texts.endReason, endText(delivery.end_reason)] as const] : []),
+            ...(delivery.trace_id ? [[texts.trace, <code key="trace">{delivery.trace_id}</code>] as const] : []),
           ]}
         />
       </Card>
       {[...delivery.attempts].reverse().map((attempt, index, attempts) => (
         <Fragment key={`${attempt.number} ${attempt.started_at}`}>
-          <AttemptCard of={attempt} title={`Attempt ${attempt.number}`} requestBody={pretty(body)} url={url} />
+          <AttemptCard of={attempt} title={texts.attempt(attempt.number)} requestBody={pretty(body)} url={url} />
           <MissingAttempts after={attempts[index + 1]?.number ?? 0} before={attempt.number} />
         </Fragment>
       ))}
       {delivery.attempts.length === 0 ? (
-        <Card title="Request to be sent">
-          <CodeBlock text={pretty(body)} label="Request body" />
+        <Card title={texts.toSend}>
+          <CodeBlock text={pretty(body)} label={texts.requestBody} />
         </Card>
       ) : null}
     </>
@@ -173,19 +169,13 @@ export function DeliveryPage() {
 
 /** Note that identifies the attempts between two numbers, which are no longer stored. */
 function MissingAttempts({ after, before }: { readonly after: number; readonly before: number }) {
-  const count = before - after - 1;
-  if (count <= 0) return null;
-  return (
-    <Note>
-      {count === 1 ? `Attempt ${after + 1} is not stored.` : `Attempts ${after + 1} to ${before - 1} are not stored.`} A
-      delivery keeps its first and last attempts: up to 100 attempts and 256 KiB.
-    </Note>
-  );
+  if (before - after <= 1) return null;
+  return <Note>{deliveryTexts().missingAttempts(after + 1, before - 1)}</Note>;
 }
 
 function originText(origin: string): string {
-  if (origin === 'test') return 'test event';
-  return origin === 'event' || origin === 'redelivery' ? origin : `replay ${origin}`;
+  const { origins, replay } = deliveryTexts();
+  return origin in origins ? origins[origin as keyof typeof origins] : replay(origin);
 }
 
 /** Formats JSON with indentation; returns other text unchanged. */

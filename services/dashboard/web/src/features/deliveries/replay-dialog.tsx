@@ -1,19 +1,19 @@
 import type { Delivery, Replay, ReplayEstimate, Webhook } from '@rms/api';
 import { useState } from 'react';
 import { type Change, type One, useTenantChange } from '../../api/tenant.ts';
+import { attemptTexts } from '../../texts/attempts.ts';
+import { deliveryTexts } from '../../texts/deliveries.ts';
+import { uiTexts } from '../../texts/ui.ts';
 import { Button } from '../../ui/button.tsx';
-import { countText } from '../../ui/count.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { durationText } from '../../ui/duration.ts';
 import { Choice, SelectField, TextField } from '../../ui/field.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
-import { deliveryStatuses } from '../attempts/delivery-status.tsx';
-import { logRanges } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { useReplay } from './delivery-queries.ts';
+import { logRanges } from './log-retention.ts';
 
 /** Statuses that a replay can select. A canceled delivery can only be redelivered individually. */
-const replayable = deliveryStatuses.filter(([status]) => status !== 'canceled');
+const replayable = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const;
 /** Initially selected. Includes `retrying`, because most failing deliveries are still retrying during an outage. */
 const defaultStatuses: readonly Delivery['status'][] = ['failed', 'retrying', 'skipped'];
 
@@ -28,6 +28,7 @@ export function ReplayDialog({
   readonly selected: string | undefined;
   readonly onClose: () => void;
 }) {
+  const texts = deliveryTexts();
   const [webhook, setWebhook] = useState(selected ?? webhooks[0]?.id ?? '');
   const { data: limits } = useLimits();
   const [rangeSeconds, setRangeSeconds] = useState('86400');
@@ -53,7 +54,7 @@ export function ReplayDialog({
   if (running) return <ReplayProgress initial={running} onClose={onClose} />;
   const isEmpty = plan?.estimate.matching === 0 && !plan.estimate.matching_is_minimum;
   return (
-    <Dialog title="Redeliver all failed" onClose={onClose}>
+    <Dialog title={texts.redeliverFailed} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -63,7 +64,7 @@ export function ReplayDialog({
         }}
       >
         <SelectField
-          label="Webhook"
+          label={texts.webhook}
           value={webhook}
           options={webhooks.map(({ id, url }) => [id, url])}
           onChange={(event) => {
@@ -73,7 +74,7 @@ export function ReplayDialog({
         />
         <div className="form-grid">
           <SelectField
-            label="Time range"
+            label={texts.timeRange}
             value={rangeSeconds}
             options={logRanges(limits)}
             onChange={(event) => {
@@ -82,7 +83,7 @@ export function ReplayDialog({
             }}
           />
           <TextField
-            label="Maximum deliveries per second"
+            label={texts.rate}
             type="number"
             min={1}
             max={10_000}
@@ -94,12 +95,12 @@ export function ReplayDialog({
           />
         </div>
         <fieldset className="choices">
-          <legend>Statuses</legend>
-          {replayable.map(([status, text]) => (
+          <legend>{texts.statuses}</legend>
+          {replayable.map((status) => (
             <Choice
               key={status}
               type="checkbox"
-              label={text}
+              label={attemptTexts().statuses[status]}
               checked={statuses.includes(status)}
               onChange={() => {
                 setStatuses(
@@ -112,18 +113,20 @@ export function ReplayDialog({
         </fieldset>
         {plan ? (
           isEmpty ? (
-            <Note>There are no deliveries in these statuses in this time range.</Note>
+            <Note>{texts.noneInRange}</Note>
           ) : (
             <Note tone="warn">{estimateText(plan.estimate)}</Note>
           )
         ) : (
-          <p className="soft small">Each delivery is attempted again, with a full set of retries. Count them first.</p>
+          <p className="soft small">{texts.countFirst}</p>
         )}
         <ErrorNote error={count.error ?? send.error} />
         <DialogFooter onClose={onClose} busy={count.isPending || send.isPending} disabled={statuses.length === 0}>
           {!plan || isEmpty
-            ? 'Count deliveries'
-            : `Redeliver ${plan.estimate.matching_is_minimum ? 'all' : plan.estimate.matching.toLocaleString()}`}
+            ? texts.count
+            : plan.estimate.matching_is_minimum
+              ? texts.redeliverAll
+              : texts.redeliverCount(plan.estimate.matching)}
         </DialogFooter>
       </form>
     </Dialog>
@@ -135,24 +138,21 @@ function estimateText({
   matching_is_minimum: isMinimum,
   estimated_seconds: seconds,
 }: ReplayEstimate): string {
-  const deliveries = countText(matching, 'delivery', 'deliveries');
-  return isMinimum
-    ? `At least ${deliveries} will be redelivered, in at least ${durationText(seconds)}.`
-    : `${deliveries} will be redelivered in ${durationText(seconds)}.`;
+  const texts = deliveryTexts();
+  return isMinimum ? texts.minimum(matching, seconds) : texts.estimate(matching, seconds);
 }
 
 function ReplayProgress({ initial, onClose }: { readonly initial: Replay; readonly onClose: () => void }) {
+  const texts = deliveryTexts();
   const { data = initial, error } = useReplay(initial.id);
   const cancel = useTenantChange();
   const isRunning = data.status === 'running';
-  const titles = { running: 'Redelivering', done: 'Redelivered', canceled: 'Stopped' } as const;
   return (
-    <Dialog title={titles[data.status]} onClose={onClose}>
-      <progress className="progress" aria-label="Redelivery progress" {...progressOf(data)} />
+    <Dialog title={texts.replays[data.status]} onClose={onClose}>
+      <progress className="progress" aria-label={texts.progress} {...progressOf(data)} />
       <p aria-live="polite">
-        {data.sent.toLocaleString()}
-        {data.matching === null ? '' : ` of ${data.matching.toLocaleString()}`} redelivered.
-        {isRunning ? ' The replay continues if you close this window.' : ' See the delivery logs for the attempts.'}
+        {data.matching === null ? texts.sent(data.sent) : texts.sentOf(data.sent, data.matching)}{' '}
+        {isRunning ? texts.continues : texts.seeLogs}
       </p>
       <ErrorNote error={error ?? cancel.error} />
       <div className="row row-end">
@@ -162,11 +162,11 @@ function ReplayProgress({ initial, onClose }: { readonly initial: Replay; readon
             busy={cancel.isPending}
             onClick={() => cancel.mutate({ method: 'POST', path: `/replays/${initial.id}/cancel` })}
           >
-            Stop
+            {texts.stop}
           </Button>
         ) : null}
         <Button variant="main" onClick={onClose}>
-          Close
+          {uiTexts().close}
         </Button>
       </div>
     </Dialog>

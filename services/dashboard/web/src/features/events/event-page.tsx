@@ -26,7 +26,7 @@ export function EventPage() {
     return (
       <>
         <PageHeader title="Event" breadcrumbs={breadcrumbs} />
-        {error ? <ErrorNote error={error} /> : <Loading what="the event" />}
+        {error ? <ErrorNote error={error} /> : <Loading label="Loading the event" />}
       </>
     );
   }
@@ -77,7 +77,7 @@ function DeliveriesOfEvent({ id }: { readonly id: string }) {
       flush
     >
       <ErrorNote error={error} />
-      {data ? null : error ? null : <Loading what="deliveries" rows={2} />}
+      {data ? null : error ? null : <Loading label="Loading deliveries" rows={2} />}
       {data?.data.length === 0 ? (
         <Empty icon="deliveries" title="No deliveries">
           No webhook received this event, or the deliveries are no longer stored.

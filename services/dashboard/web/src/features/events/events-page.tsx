@@ -57,7 +57,7 @@ export function EventsPage() {
       <EventFilters of={filter} isLive={live === '1'} onSet={set} />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="events" rows={12} />}
+        {data ? null : error ? null : <Loading label="Loading events" rows={12} />}
         {data?.length === 0 ? (
           <Empty icon="events" title={isFiltered || older ? 'No matching events' : 'No events yet'}>
             {older
@@ -127,7 +127,11 @@ function EventFilters({
         <TextFilter label="Resource ID" value={resource} placeholder="res_…" onSet={(id) => onSet({ resource: id })} />
         <TimeRangeFilter of={filter} onSet={onSet} />
         <div className="stack-small">
-          <LiveTail of="events" isLive={isLive} onSet={onSet} />
+          <LiveTail
+            isLive={isLive}
+            hints={{ off: 'Show new events automatically', on: 'Updated every 2 s' }}
+            onSet={onSet}
+          />
           {Object.keys(filter).length > 0 ? (
             <Link to={from} params={tenant} search={{}} className="small">
               Clear filters

@@ -1,6 +1,7 @@
 import type { Key } from '@rms/api';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
+import { timeText } from '../../texts/numbers.ts';
 import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
@@ -71,7 +72,7 @@ export function EditKeyDialog({ of: key, onClose }: { readonly of: Key; readonly
           label="Expires"
           name="days"
           options={[
-            [unchanged, key.expires_at ? `On ${new Date(key.expires_at).toLocaleString()}` : 'Never'],
+            [unchanged, key.expires_at ? `On ${timeText(new Date(key.expires_at))}` : 'Never'],
             ...expiryOptions.filter(([days]) => days !== '' || key.expires_at),
           ]}
           error={fieldError(update.error, 'expires_at')}

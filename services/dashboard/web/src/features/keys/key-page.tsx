@@ -4,6 +4,7 @@ import { may, permissionsToCreateKey } from '@rms/base/roles';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay, useRole, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { numberText } from '../../texts/numbers.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -46,7 +47,7 @@ export function KeyPage() {
     return (
       <>
         <PageHeader title="API key" breadcrumbs={breadcrumbs} />
-        {error ? <ErrorNote error={error} /> : <Loading what="the key" />}
+        {error ? <ErrorNote error={error} /> : <Loading label="Loading the key" />}
       </>
     );
   }
@@ -140,7 +141,7 @@ export function KeyPage() {
                 title: 'Requests',
                 number: true,
                 cell: ({ address, requests }) => (
-                  <RequestsLink of={{ key: key.id, ip: address }}>{requests.toLocaleString()}</RequestsLink>
+                  <RequestsLink of={{ key: key.id, ip: address }}>{numberText(requests)}</RequestsLink>
                 ),
               },
               { title: 'Last used', cell: (client) => <Time at={client.last_used_at} /> },

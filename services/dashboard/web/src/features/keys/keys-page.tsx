@@ -36,7 +36,7 @@ export function KeysPage() {
       />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="keys" rows={6} />}
+        {data ? null : error ? null : <Loading label="Loading keys" rows={6} />}
         {data && rows.length === 0 ? (
           <Empty icon="keys" title={show === 'all' ? 'No keys' : 'No active keys'} action={create}>
             API clients authenticate with a key. Create one with the smallest scope that the client needs.

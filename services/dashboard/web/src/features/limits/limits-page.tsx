@@ -1,6 +1,6 @@
 import type { Workspace } from '@rms/api';
 import { useMay, useTenant } from '../../api/tenant.ts';
-import { countText } from '../../ui/count.ts';
+import { numberText, plural } from '../../texts/numbers.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -37,7 +37,7 @@ export function LimitsPage() {
                 'Requests per month',
                 data.limits.requests_per_month === null
                   ? 'no limit'
-                  : `${data.limits.requests_per_month.toLocaleString()} per environment`,
+                  : `${numberText(data.limits.requests_per_month)} per environment`,
               ],
               ['Month start', 'first day of the month, 00:00 UTC'],
               ['Valid keys', countOf(workspace.data?.objects.keys, data.max_keys)],
@@ -50,17 +50,17 @@ export function LimitsPage() {
                 'Failing webhooks',
                 data.webhook_disable_after_hours === 0
                   ? 'never disabled'
-                  : `disabled after ${countText(data.webhook_disable_after_hours, 'hour', 'hours')} without a success`,
+                  : `disabled after ${plural(data.webhook_disable_after_hours, { one: '# hour', other: '# hours' })} without a success`,
               ],
             ]}
           />
         ) : error ? null : (
-          <Loading what="limits" />
+          <Loading label="Loading limits" />
         )}
       </Card>
       <Card title="Usage this month" about={`For ${environment === 'live' ? 'live' : 'the sandbox'}.`}>
         <ErrorNote error={workspace.error} />
-        {workspace.data ? <Quota of={workspace.data} /> : workspace.error ? null : <Loading what="usage" />}
+        {workspace.data ? <Quota of={workspace.data} /> : workspace.error ? null : <Loading label="Loading usage" />}
       </Card>
       {mayKeys ? <KeysWithOwnLimits /> : null}
     </>
@@ -70,7 +70,7 @@ export function LimitsPage() {
 /** Formats a limit with the number of objects, if that is known: "3 of at most 1,000". */
 function countOf(objects: Workspace['objects']['webhooks'] | undefined, maximum: number): string {
   const most = maximumText(maximum);
-  return objects ? `${objects.count.toLocaleString()}${maximum === 0 ? ', ' : ' of '}${most}` : most;
+  return objects ? `${numberText(objects.count)}${maximum === 0 ? ', ' : ' of '}${most}` : most;
 }
 
 function KeysWithOwnLimits() {
@@ -79,7 +79,7 @@ function KeysWithOwnLimits() {
   return (
     <Card title="Keys with their own limit" flush>
       <ErrorNote error={error} />
-      {data ? null : error ? null : <Loading what="keys" rows={1} />}
+      {data ? null : error ? null : <Loading label="Loading keys" rows={1} />}
       {data && rows.length === 0 ? (
         <Empty icon="limits" title="No keys with own limits">
           Set a limit for a key on its page.
@@ -94,7 +94,7 @@ function KeysWithOwnLimits() {
             {
               title: 'Requests',
               number: true,
-              cell: (key) => key.rate_limit?.toLocaleString(),
+              cell: (key) => (key.rate_limit === null ? '' : numberText(key.rate_limit)),
             },
           ]}
         />

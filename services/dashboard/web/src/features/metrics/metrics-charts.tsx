@@ -2,9 +2,9 @@ import type { DeliveryMetrics, RequestMetrics } from '@rms/api';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ComponentProps, ReactNode } from 'react';
 import { useTenant } from '../../api/tenant.ts';
+import { durationText } from '../../texts/measures.ts';
+import { numberText, plural } from '../../texts/numbers.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { countText } from '../../ui/count.ts';
-import { durationText } from '../../ui/duration.ts';
 import { TimeRangeFilter } from '../../ui/filters.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -26,7 +26,7 @@ import { backlogText, deliveryRate, errorRate } from './rates.ts';
 type RequestPoint = RequestMetrics['data'][number];
 type DeliveryPoint = DeliveryMetrics['data'][number];
 
-const count = (value: number) => Math.round(value).toLocaleString();
+const count = (value: number) => numberText(Math.round(value));
 const msText = (ms: number) => durationText(ms / 1_000);
 
 /** Switch for the time range of the charts, and a custom range's bounds. */
@@ -105,7 +105,10 @@ export function MetricsCharts({
     [
       'API p95 latency',
       p95 === null ? '–' : msText(p95),
-      <RequestsLink key="all" of={within}>{`of ${countText(all, 'request', 'requests')}`}</RequestsLink>,
+      <RequestsLink
+        key="all"
+        of={within}
+      >{`of ${plural(all, { one: '# request', other: '# requests' })}`}</RequestsLink>,
     ],
     ['Delivered', rate?.text ?? '–', rate?.of],
     ['Backlog', backlog?.text ?? '–', backlog?.of],

@@ -1,8 +1,9 @@
 import type { Workspace } from '@rms/api';
+import { numberText } from '../../texts/numbers.ts';
 import { Time } from '../../ui/time.tsx';
 import { RequestsLink } from '../request-links/requests-link.tsx';
 
-const count = (value: number) => Math.round(value).toLocaleString();
+const count = (value: number) => numberText(Math.round(value));
 
 /** Usage of this month's quota. */
 export function Quota({ of: { usage, limits } }: { readonly of: Pick<Workspace, 'usage' | 'limits'> }) {

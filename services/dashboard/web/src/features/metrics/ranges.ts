@@ -1,3 +1,5 @@
+import { pageLocale } from '../../texts/numbers.ts';
+
 /** Presets of the charts' time range, by the name in the URL. */
 export const presets = {
   hour: { text: 'Hour', granularity: 'minute', intervals: 60 },
@@ -68,7 +70,12 @@ export function rangeOf(search: RangeSearch, nowMs: number): Range {
  *
  * @param timeZone undefined: the time zone of the browser
  */
-export function intervalText(granularity: Granularity, start: string, timeZone?: string, locale?: string): string {
+export function intervalText(
+  granularity: Granularity,
+  start: string,
+  timeZone?: string,
+  locale = pageLocale(),
+): string {
   const date = new Date(start);
   if (granularity === 'day') {
     return `${new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(date)} UTC`;

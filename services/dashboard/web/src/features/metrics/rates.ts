@@ -1,5 +1,5 @@
-import { countText } from '../../ui/count.ts';
-import { durationText } from '../../ui/duration.ts';
+import { durationText, percentText, shareText } from '../../texts/measures.ts';
+import { numberText, plural } from '../../texts/numbers.ts';
 
 /** A rate and its denominator, as texts. */
 export interface Rate {
@@ -12,12 +12,7 @@ export interface Rate {
 /** Number where the server stops counting unfinished deliveries. */
 const maxUnfinished = 10_000;
 
-const count = (value: number) => Math.round(value).toLocaleString();
-
-/** Formats a share, rounded down, so that 100 % means all. Returns "–" if `all` is 0. */
-export function shareText(part: number, all: number): string {
-  return all > 0 ? `${(Math.floor((part * 1000) / all) / 10).toFixed(1)} %` : '–';
-}
+const count = (value: number) => numberText(Math.round(value));
 
 /**
  * Returns the share of deliveries that succeeded, of all finished ones, however they ended, and of the unfinished ones.
@@ -32,7 +27,9 @@ export function deliveryRate(
   const all = delivered + failed + canceled + skipped + unfinished;
   const isCapped = unfinished >= maxUnfinished;
   const more = isCapped ? ' or more' : '';
-  const deliveries = isCapped ? `${count(all)}${more} deliveries` : countText(all, 'delivery', 'deliveries');
+  const deliveries = isCapped
+    ? `${count(all)}${more} deliveries`
+    : plural(all, { one: '# delivery', other: '# deliveries' });
   const others = [
     ...(canceled > 0 ? [`${count(canceled)} canceled`] : []),
     ...(skipped > 0 ? [`${count(skipped)} skipped`] : []),
@@ -68,6 +65,9 @@ export function errorRate({
   errors_5xx: serverErrors,
 }: Readonly<Record<'count' | 'errors_4xx' | 'errors_5xx', number>>): Rate {
   const errors = clientErrors + serverErrors;
-  const text = requests > 0 ? `${(Math.ceil((errors * 1000) / requests) / 10).toFixed(1)} %` : '–';
-  return { text, of: `of ${countText(requests, 'request', 'requests')}: ${count(errors)} with 4xx or 5xx` };
+  const text = requests > 0 ? percentText(Math.ceil((errors * 1000) / requests) / 10) : '–';
+  return {
+    text,
+    of: `of ${plural(requests, { one: '# request', other: '# requests' })}: ${count(errors)} with 4xx or 5xx`,
+  };
 }

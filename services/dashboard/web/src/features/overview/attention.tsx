@@ -2,6 +2,7 @@ import type { Incident, Key, Webhook } from '@rms/api';
 import { alertRules } from '@rms/base/alert-rules';
 import { Link } from '@tanstack/react-router';
 import { useMay, useTenant } from '../../api/tenant.ts';
+import { numberText } from '../../texts/numbers.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -108,7 +109,7 @@ function Endpoints({ of }: { readonly of: readonly Webhook[] }) {
         {
           title: 'Pending',
           number: true,
-          cell: ({ health: { pending } }) => `${pending.toLocaleString()}${pending >= maxPending ? ' or more' : ''}`,
+          cell: ({ health: { pending } }) => `${numberText(pending)}${pending >= maxPending ? ' or more' : ''}`,
         },
         {
           title: 'Oldest pending',

@@ -1,5 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
+import { numberText } from '../../texts/numbers.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -43,14 +44,14 @@ export function OverviewPage() {
       <ErrorNote error={resources.error ?? webhooks.error ?? failed.error} />
       {progress && needsSteps(progress) ? <FirstSteps {...progress} /> : null}
       <Attention />
-      {isKnown ? null : <Loading what="the overview" rows={12} />}
+      {isKnown ? null : <Loading label="Loading the overview" rows={12} />}
       {isKnown ? (
         <MetricsCharts
           of={search}
           tiles={tiles.map(([title, to, value, text]) => (
             <div className="card tile" key={title}>
               <p className="soft small">{title}</p>
-              <p className="value">{value == null ? '…' : value.toLocaleString()}</p>
+              <p className="value">{value == null ? '…' : numberText(value)}</p>
               <Link to={to} params={tenant} className="small">
                 {text}
               </Link>
@@ -67,7 +68,7 @@ export function OverviewPage() {
           </Link>
         }
       >
-        {failed.data ? null : failed.error ? null : <Loading what="deliveries" rows={8} />}
+        {failed.data ? null : failed.error ? null : <Loading label="Loading deliveries" rows={8} />}
         {failed.data?.data.length === 0 ? (
           <Empty icon="check" title="No failed deliveries">
             Deliveries whose last attempt failed appear here.

@@ -100,7 +100,11 @@ export function RequestFilters({ of: search, onSet }: { readonly of: Search; rea
         <TextFilter label="IP address" value={search.ip} placeholder="203.0.113.7" onSet={(ip) => onSet({ ip })} />
         <TimeRangeFilter of={search} onSet={onSet} />
         <div className="stack-small">
-          <LiveTail of="requests" isLive={isLive} onSet={onSet} />
+          <LiveTail
+            isLive={isLive}
+            hints={{ off: 'Show new requests automatically', on: 'Updated every 2 s' }}
+            onSet={onSet}
+          />
           {Object.keys(filter).length > 0 ? (
             <Link to="/w/$workspace/$environment/requests" params={tenant} search={{}} className="small">
               Clear filters

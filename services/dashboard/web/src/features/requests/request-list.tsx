@@ -2,9 +2,9 @@ import type { Request } from '@rms/api';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { cursorOf, type Tenant, useTenant } from '../../api/tenant.ts';
 import { withoutEmpty } from '../../search.ts';
+import { durationText } from '../../texts/measures.ts';
+import { plural } from '../../texts/numbers.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { countText } from '../../ui/count.ts';
-import { durationText } from '../../ui/duration.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -36,7 +36,7 @@ export function RequestList() {
       <RequestFilters of={{ ...filter, ...(live ? { live } : {}) }} onSet={set} />
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="requests" rows={12} />}
+        {data ? null : error ? null : <Loading label="Loading requests" rows={12} />}
         {data?.data.length === 0 ? <NoRequests isFiltered={isFiltered} hasNext={data.links.next !== null} /> : null}
         {data && data.data.length > 0 ? (
           <Table
@@ -48,8 +48,8 @@ export function RequestList() {
         ) : null}
         {data && data.meta.left_out > 0 ? (
           <div className="table-foot">
-            {countText(data.meta.left_out, 'more request was', 'more requests were')} only counted, mostly with 401, 403
-            or 429.
+            {plural(data.meta.left_out, { one: '# more request was', other: '# more requests were' })} only counted,
+            mostly with 401, 403 or 429.
           </div>
         ) : null}
         {data ? <Pager next={cursorOf(data.links.next)} previous={cursorOf(data.links.prev)} /> : null}

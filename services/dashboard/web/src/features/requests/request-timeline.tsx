@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ApiError } from '../../api/client.ts';
 import { useTenant } from '../../api/tenant.ts';
-import { durationText } from '../../ui/duration.ts';
+import { durationText } from '../../texts/measures.ts';
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -34,7 +34,7 @@ export function RequestTimeline({ id }: { readonly id: string }) {
       })}
     >
       <ErrorNote error={isUnknown ? null : error} />
-      {data ? null : error ? null : <Loading what="the timeline" />}
+      {data ? null : error ? null : <Loading label="Loading the timeline" />}
       {isUnknown ? (
         <Empty icon="requests" title="No record of this request">
           {error.message} {unknownRequestText(limits)}

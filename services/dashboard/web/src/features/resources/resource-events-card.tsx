@@ -19,7 +19,7 @@ export function ResourceEventsCard({ id }: { readonly id: string }) {
   return (
     <Card title="Events" about="Events of this resource and their deliveries, newest first." flush>
       <ErrorNote error={error} />
-      {data ? null : error ? null : <Loading what="events" />}
+      {data ? null : error ? null : <Loading label="Loading events" />}
       {data?.data.length === 0 ? (
         <Empty icon="deliveries" title="No events">
           Every change creates an event, which is retained as long as the delivery log. Reload the page to see the most

@@ -42,7 +42,7 @@ export function ResourcePage() {
     return (
       <>
         <PageHeader title="Resource" breadcrumbs={breadcrumbs} />
-        {error ? <ErrorNote error={error} /> : <Loading what="the resource" />}
+        {error ? <ErrorNote error={error} /> : <Loading label="Loading the resource" />}
         <ResourceEventsCard id={id} />
       </>
     );

@@ -112,7 +112,7 @@ export function ResourcesPage() {
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="resources" rows={12} />}
+        {data ? null : error ? null : <Loading label="Loading resources" rows={12} />}
         {data?.data.length === 0 ? (
           <Empty icon="resources" title={isFiltered ? 'No matching resources' : 'No resources yet'} action={create}>
             {isFiltered

@@ -43,7 +43,7 @@ export function InvitationPage() {
   if (invitation.isPending || account.isPending) {
     return (
       <CenteredPage title="Invitation">
-        <Loading what="the invitation" />
+        <Loading label="Loading the invitation" />
       </CenteredPage>
     );
   }

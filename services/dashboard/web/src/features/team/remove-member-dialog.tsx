@@ -41,7 +41,7 @@ export function RemoveMemberDialog({
     >
       <p>Access to this workspace ends immediately. Keys that the member created stay valid unless you revoke them.</p>
       <ErrorNote error={error} />
-      {mayRead && !data && !error ? <Loading what="keys" rows={2} /> : null}
+      {mayRead && !data && !error ? <Loading label="Loading keys" rows={2} /> : null}
       {keys.length > 0 ? (
         <>
           <p>Keys that the member created:</p>

@@ -91,7 +91,7 @@ export function TeamPage() {
             ]}
           />
         ) : (
-          <Loading what="members" rows={4} />
+          <Loading label="Loading members" rows={4} />
         )}
       </Card>
       {mayWrite ? <Invitations /> : null}

@@ -1,23 +1,25 @@
 import type { Webhook } from '@rms/api';
 import { fieldError } from '../../api/client.ts';
 import { useTenantChange } from '../../api/tenant.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { toast } from '../../toasts.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { webhookUrlHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { settingsFields, useSettings } from './settings-fields.tsx';
+import { webhookUrlHint } from './webhook-limits.ts';
 
 export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webhook; readonly onClose: () => void }) {
+  const texts = webhookTexts();
   const { data: limits } = useLimits();
   const update = useTenantChange(() => {
     onClose();
-    toast('Webhook updated.');
+    toast(texts.saved);
   });
   const settings = useSettings(webhook, update.error);
   return (
-    <Dialog title="Edit webhook" onClose={onClose}>
+    <Dialog title={texts.editTitle} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -28,7 +30,7 @@ export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webho
         }}
       >
         <TextField
-          label="Endpoint URL"
+          label={texts.endpointUrl}
           name="url"
           inputMode="url"
           defaultValue={webhook.url}
@@ -39,7 +41,7 @@ export function EditWebhookDialog({ of: webhook, onClose }: { readonly of: Webho
         {settings.inputs}
         <ErrorNote error={update.error} fields={['url', ...settingsFields]} />
         <DialogFooter onClose={onClose} busy={update.isPending}>
-          Save
+          {texts.save}
         </DialogFooter>
       </form>
     </Dialog>

@@ -1,5 +1,6 @@
 import type { Webhook } from '@rms/api';
 import { type FilterCondition, type FilterOperator, filterOperators, isGroup } from '@rms/base/webhook-filter';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 
@@ -19,16 +20,6 @@ export interface FilterForm {
   readonly rows: readonly Row[];
   readonly json: string;
 }
-
-const operatorNames: Readonly<Record<FilterOperator, string>> = {
-  eq: 'is',
-  ne: 'is not',
-  in: 'is one of',
-  not_in: 'is none of',
-  prefix: 'begins with',
-  exists: 'exists',
-  not_exists: 'does not exist',
-};
 
 const newRow = (key: number): Row => ({ key, field: 'status', op: 'eq', value: '' });
 const hasValue = (op: FilterOperator) => op !== 'exists' && op !== 'not_exists';
@@ -75,31 +66,27 @@ export function FilterFields({
   readonly onChange: (form: FilterForm) => void;
   readonly error: string | undefined;
 }) {
+  const texts = webhookTexts();
   const { kind, rows, json } = form;
   const change = (key: number, part: Partial<Row>) =>
     onChange({ ...form, rows: rows.map((row) => (row.key === key ? { ...row, ...part } : row)) });
   return (
     <fieldset className="choices">
-      <legend>Filter</legend>
+      <legend>{texts.filter}</legend>
       <SelectField
-        label="Deliver events"
+        label={texts.filterKind}
         value={kind}
-        hint="Events that do not match make no delivery."
-        options={[
-          ['none', 'all of these types'],
-          ['all', 'that meet all conditions'],
-          ['any', 'that meet any condition'],
-          ['json', 'that match a filter in JSON'],
-        ]}
+        hint={texts.filterHint}
+        options={Object.entries(texts.filterKinds)}
         onChange={(event) => onChange({ ...form, kind: event.target.value as FilterForm['kind'] })}
       />
       {kind === 'json' ? (
         <TextArea
-          label="Filter in JSON"
+          label={texts.filterJson}
           rows={8}
           value={json}
           spellCheck={false}
-          hint="A group with all or any. Its elements are groups or conditions with field, op and value."
+          hint={texts.filterJsonHint}
           onChange={(event) => onChange({ ...form, json: event.target.value })}
         />
       ) : null}
@@ -107,28 +94,28 @@ export function FilterFields({
         ? rows.map(({ key, field, op, value }, index) => (
             <div className="form-grid" key={key}>
               <TextField
-                label={`Condition ${index + 1}: field`}
+                label={texts.condition.field(index + 1)}
                 value={field}
-                hint="name, status, input_type, metadata.KEY or previous_attributes.FIELD"
+                hint={texts.fieldHint}
                 onChange={(event) => change(key, { field: event.target.value })}
               />
               <SelectField
-                label={`Condition ${index + 1}: operator`}
+                label={texts.condition.operator(index + 1)}
                 value={op}
-                options={filterOperators.map((name) => [name, operatorNames[name]] as const)}
+                options={filterOperators.map((name) => [name, texts.operators[name]] as const)}
                 onChange={(event) => change(key, { op: event.target.value as FilterOperator })}
               />
               {isList(op) ? (
                 <TextArea
-                  label={`Condition ${index + 1}: values`}
+                  label={texts.condition.values(index + 1)}
                   rows={3}
                   value={value}
-                  hint="One per line."
+                  hint={texts.valuesHint}
                   onChange={(event) => change(key, { value: event.target.value })}
                 />
               ) : hasValue(op) ? (
                 <TextField
-                  label={`Condition ${index + 1}: value`}
+                  label={texts.condition.value(index + 1)}
                   value={value}
                   onChange={(event) => change(key, { value: event.target.value })}
                 />
@@ -136,7 +123,7 @@ export function FilterFields({
               {rows.length > 1 ? (
                 <div>
                   <Button small onClick={() => onChange({ ...form, rows: rows.filter((row) => row.key !== key) })}>
-                    Remove condition {index + 1}
+                    {texts.condition.remove(index + 1)}
                   </Button>
                 </div>
               ) : null}
@@ -149,7 +136,7 @@ export function FilterFields({
             small
             onClick={() => onChange({ ...form, rows: [...rows, newRow(1 + Math.max(...rows.map((row) => row.key)))] })}
           >
-            Add condition
+            {texts.addCondition}
           </Button>
         </div>
       ) : null}

@@ -1,4 +1,5 @@
 import type { Webhook } from '@rms/api';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Button } from '../../ui/button.tsx';
 import { Choice, TextField } from '../../ui/field.tsx';
 
@@ -42,6 +43,7 @@ export function HeaderFields({
   readonly onChange: (rows: readonly HeaderRow[]) => void;
   readonly error: string | undefined;
 }) {
+  const texts = webhookTexts();
   const change = (key: number, part: Partial<HeaderRow>) =>
     onChange(rows.map((row) => (row.key === key ? { ...row, ...part } : row)));
   const add = () => {
@@ -50,48 +52,45 @@ export function HeaderFields({
   };
   return (
     <fieldset className="choices">
-      <legend>Custom headers</legend>
+      <legend>{texts.headers}</legend>
       {rows.map(({ key, name, value, isSecret, isStored }, index) => (
         <div className="form-grid" key={key}>
           <TextField
-            label={`Header ${index + 1}: name`}
+            label={texts.header.name(index + 1)}
             value={name}
             maxLength={100}
             readOnly={isStored}
             onChange={(event) => change(key, { name: event.target.value })}
           />
           <TextField
-            label={`Header ${index + 1}: value`}
+            label={texts.header.value(index + 1)}
             value={value}
             maxLength={500}
             type={isSecret ? 'password' : 'text'}
             autoComplete="off"
-            placeholder={isStored ? 'unchanged' : ''}
+            placeholder={isStored ? texts.headerUnchanged : ''}
             onChange={(event) => change(key, { value: event.target.value })}
           />
           <Choice
             type="checkbox"
-            label={`Header ${index + 1} is secret`}
+            label={texts.header.isSecret(index + 1)}
             checked={isSecret}
             disabled={isStored}
             onChange={() => change(key, { isSecret: !isSecret })}
           />
           <div>
             <Button small onClick={() => onChange(rows.filter((row) => row.key !== key))}>
-              Remove header {index + 1}
+              {texts.header.remove(index + 1)}
             </Button>
           </div>
         </div>
       ))}
       <div className="row">
         <Button small onClick={add} disabled={rows.length >= maxHeaders}>
-          Add header
+          {texts.addHeader}
         </Button>
       </div>
-      <p className="hint">
-        Sent with every request. Secret values are stored encrypted and cannot be shown again. Names that the service
-        sets are refused.
-      </p>
+      <p className="hint">{texts.headersHint}</p>
       {error ? <p className="field-error">{error}</p> : null}
     </fieldset>
   );

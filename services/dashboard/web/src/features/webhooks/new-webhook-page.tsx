@@ -3,16 +3,19 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { fieldError } from '../../api/client.ts';
 import { type One, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { uiTexts } from '../../texts/ui.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Choice, TextField } from '../../ui/field.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { webhookCountText, webhookUrlHint } from '../rules/limit-texts.ts';
 import { useLimits } from '../rules/limits-queries.ts';
 import { newSettings, settingsFields, useSettings } from './settings-fields.tsx';
 import { ShowSecretDialog } from './show-secret-dialog.tsx';
+import { webhookCountText, webhookUrlHint } from './webhook-limits.ts';
 
 export function NewWebhookPage() {
+  const texts = webhookTexts();
   const tenant = useTenant();
   const navigate = useNavigate();
   const [created, setCreated] = useState<NewWebhook>();
@@ -22,11 +25,11 @@ export function NewWebhookPage() {
   return (
     <>
       <PageHeader
-        title="Create webhook"
+        title={texts.create}
         lead={webhookCountText(limits)}
         breadcrumbs={[
           <Link key="webhooks" to="/w/$workspace/$environment/webhooks" params={tenant}>
-            Webhooks
+            {uiTexts().webhooks}
           </Link>,
         ]}
       />
@@ -45,7 +48,7 @@ export function NewWebhookPage() {
           }}
         >
           <TextField
-            label="Endpoint URL"
+            label={texts.endpointUrl}
             name="url"
             inputMode="url"
             placeholder="https://example.com/webhooks"
@@ -55,19 +58,14 @@ export function NewWebhookPage() {
             autoFocus
           />
           {settings.inputs}
-          <Choice
-            type="checkbox"
-            name="disabled"
-            label="Create disabled"
-            hint="Events are skipped until you enable the webhook."
-          />
+          <Choice type="checkbox" name="disabled" label={texts.createDisabled} hint={texts.createDisabledHint} />
           <ErrorNote error={create.error} fields={['url', ...settingsFields]} />
           <div className="row">
             <Button type="submit" variant="main" busy={create.isPending}>
-              Create webhook
+              {texts.create}
             </Button>
             <Link to="/w/$workspace/$environment/webhooks" params={tenant} className={buttonClass()}>
-              Cancel
+              {uiTexts().cancel}
             </Link>
           </div>
         </form>

@@ -1,6 +1,7 @@
 import type { Webhook } from '@rms/api';
 import { useState } from 'react';
 import { useMay, useTenantChange } from '../../api/tenant.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -9,11 +10,12 @@ import { policyOf, RetryPolicyFields, retryFormOf } from './retry-policy-fields.
 
 /** Card for the retry policy. */
 export function RetryPolicyCard({ of: webhook }: { readonly of: Webhook }) {
+  const texts = webhookTexts();
   const mayWrite = useMay('webhooks:write');
   const [form, setForm] = useState(() => retryFormOf(webhook.retry_policy));
-  const save = useTenantChange(() => toast('Retry policy saved.'));
+  const save = useTenantChange(() => toast(texts.policySaved));
   return (
-    <Card title="Retry policy" about="Schedule of retries after a failed delivery attempt.">
+    <Card title={texts.retryPolicy} about={texts.retryPolicyAbout}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -27,7 +29,7 @@ export function RetryPolicyCard({ of: webhook }: { readonly of: Webhook }) {
         {mayWrite ? (
           <div className="row">
             <Button type="submit" busy={save.isPending}>
-              Save policy
+              {texts.savePolicy}
             </Button>
           </div>
         ) : null}

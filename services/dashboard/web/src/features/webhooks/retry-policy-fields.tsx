@@ -1,4 +1,5 @@
 import type { RetryPolicyDocument } from '@rms/api';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Schedule } from './schedule.tsx';
 
@@ -53,41 +54,39 @@ export function RetryPolicyFields({
   readonly onChange: (form: RetryForm) => void;
   readonly disabled?: boolean;
 }) {
+  const texts = webhookTexts();
   return (
     <>
       <div className="form-grid">
         <SelectField
-          label="Delay type"
+          label={texts.delayType}
           value={form.kind}
           disabled={disabled}
-          options={[
-            ['increasing', 'Increasing'],
-            ['custom', 'Custom'],
-          ]}
+          options={Object.entries(texts.delayTypes)}
           onChange={(event) => onChange({ ...form, kind: event.target.value })}
         />
         {form.kind === 'custom' ? (
           <TextField
-            label="Delays in seconds"
+            label={texts.delays}
             value={form.customDelays}
             disabled={disabled}
-            hint={`One per retry, separated by commas: up to ${maxRetries}, each from 0.01 to 604,800 (7 days).`}
+            hint={texts.delaysHint(maxRetries)}
             onChange={(event) => onChange({ ...form, customDelays: event.target.value })}
           />
         ) : (
           <>
             <TextField
-              label="Retries"
+              label={texts.retries}
               type="number"
               min={0}
               max={maxRetries}
-              hint={`Up to ${maxRetries}.`}
+              hint={texts.retriesHint(maxRetries)}
               value={form.retries}
               disabled={disabled}
               onChange={(event) => onChange({ ...form, retries: event.target.value })}
             />
             <TextField
-              label="First delay in seconds"
+              label={texts.firstDelay}
               type="number"
               {...delayBounds}
               step="any"
@@ -96,10 +95,10 @@ export function RetryPolicyFields({
               onChange={(event) => onChange({ ...form, initialDelay: event.target.value })}
             />
             <TextField
-              label="Maximum delay in seconds"
+              label={texts.maxDelay}
               type="number"
               {...delayBounds}
-              hint="Up to 604,800, which is 7 days."
+              hint={texts.maxDelayHint}
               step="any"
               value={form.maxDelay}
               disabled={disabled}

@@ -1,6 +1,7 @@
 import type { RetryPolicyDocument } from '@rms/api';
 import { useLayoutEffect, useRef, useState } from 'react';
-import { durationText } from '../../ui/duration.ts';
+import { durationText } from '../../texts/measures.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { placeLabels } from './schedule-labels.ts';
 
 /** Delays of services/webhooks as multiples of the first delay. Each further delay is six times the previous one. */
@@ -33,10 +34,8 @@ export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
   let at = 0;
   const times = [0, ...delays.map((delay) => (at += delay))];
   const total = times.at(-1) ?? 0;
-  const text =
-    delays.length === 0
-      ? 'One attempt, no retry.'
-      : `${delays.length + 1} attempts within ${durationText(total)}, with delays of ${delays.map(durationText).join(', ')}.`;
+  const texts = webhookTexts();
+  const text = delays.length === 0 ? texts.oneAttempt : texts.schedule(delays.length + 1, total, delays);
   // A linear scale would crowd the first attempts. A logarithmic scale spreads them.
   const percentAt = (seconds: number) => {
     const share = total > 0 ? Math.log1p(seconds) / Math.log1p(total) : 0;
@@ -52,7 +51,7 @@ export function Schedule({ policy }: { readonly policy: RetryPolicyDocument }) {
   }, []);
   const points = times.map((seconds, index) => ({
     x: (percentAt(seconds) / 100) * width,
-    text: index === 0 ? 'now' : durationText(seconds),
+    text: index === 0 ? texts.now : durationText(seconds),
   }));
   const sides = placeLabels(points, width);
   return (

@@ -1,6 +1,7 @@
 import type { RetryPolicyDocument, Webhook } from '@rms/api';
 import { type ReactNode, useState } from 'react';
 import { ApiError, fieldError } from '../../api/client.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Choice, TextField } from '../../ui/field.tsx';
 import { EventChoice } from './event-choice.tsx';
 import { FilterFields, filterFormOf, filterOf } from './filter-fields.tsx';
@@ -53,6 +54,7 @@ export function useSettings(
   of: WebhookSettings,
   error: unknown,
 ): { readonly inputs: ReactNode; readonly read: (form: FormData) => object } {
+  const texts = webhookTexts();
   const [events, setEvents] = useState<readonly string[]>(of.events);
   const [ordered, setOrdered] = useState(of.ordered);
   const [headers, setHeaders] = useState(() => headerRowsOf(of) as ReturnType<typeof headerRowsOf>);
@@ -61,7 +63,7 @@ export function useSettings(
   const inputs = (
     <>
       <TextField
-        label="Description"
+        label={texts.description}
         name="description"
         maxLength={500}
         defaultValue={of.description}
@@ -71,8 +73,8 @@ export function useSettings(
       <FilterFields of={filter} onChange={setFilter} error={firstError(error, 'filter')} />
       <Choice
         type="checkbox"
-        label="Ordered delivery"
-        hint="Delivers the events of a resource one at a time, in order. A failing delivery delays later events of that resource."
+        label={texts.orderedDelivery}
+        hint={texts.orderedHint}
         checked={ordered}
         onChange={() => setOrdered(!ordered)}
       />
@@ -80,23 +82,23 @@ export function useSettings(
       <RetryPolicyFields of={retries} onChange={setRetries} />
       <div className="form-grid">
         <TextField
-          label="Timeout in seconds"
+          label={texts.timeoutInSeconds}
           name="timeout"
           type="number"
           min={1}
           max={30}
           step="any"
           defaultValue={of.timeout}
-          hint="Within this time, the complete response must arrive: 1 to 30."
+          hint={texts.timeoutHint}
           error={fieldError(error, 'timeout')}
           required
         />
         <TextField
-          label="Second signature header"
+          label={texts.alias}
           name="signature_alias"
           maxLength={100}
           defaultValue={of.signature_alias ?? ''}
-          hint="One more header with the value of X-Service-Signature. Leave empty for none."
+          hint={texts.aliasHint}
           error={fieldError(error, 'signature_alias')}
         />
       </div>

@@ -1,4 +1,5 @@
 import type { RotatedSecret } from '@rms/api';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Secret } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -14,15 +15,16 @@ export function ShowSecretDialog({
   readonly created: Pick<RotatedSecret, 'secret'>;
   readonly onClose: () => void;
 }) {
+  const texts = webhookTexts();
   return (
-    <Dialog title="Signing secret" onClose={onClose} closable={false}>
-      <Note tone="warn">Copy the secret now. It is shown only once. If you lose it, rotate the secret.</Note>
-      <Secret text={created.secret ?? ''} label="Copy secret" />
-      <p className="small">Use it to verify the signature of each delivery:</p>
+    <Dialog title={texts.secret} onClose={onClose} closable={false}>
+      <Note tone="warn">{texts.secretOnce}</Note>
+      <Secret text={created.secret ?? ''} label={texts.copySecret} />
+      <p className="small">{texts.secretUse}</p>
       <VerificationCode />
       <div className="row row-end">
         <Button variant="main" onClick={onClose}>
-          I have saved it
+          {texts.secretSaved}
         </Button>
       </div>
     </Dialog>
@@ -30,14 +32,15 @@ export function ShowSecretDialog({
 }
 
 export function VerificationCode() {
+  const texts = webhookTexts();
   return (
     <Tabs
-      label="Verification code"
+      label={texts.verificationCode}
       of={verificationCode.map(({ language, samples }) => [
         language,
         <div key={language} className="stack-small">
-          {Object.entries(samples).map(([title, text]) => (
-            <CodeBlock key={title} text={text} label={title} />
+          {samples.map(([kind, name, text]) => (
+            <CodeBlock key={name} text={text} label={texts.samples[kind](name)} />
           ))}
         </div>,
       ])}

@@ -3,6 +3,7 @@ import { receivedTypes, sampleEvent } from '@rms/base/webhook-events';
 import { useState } from 'react';
 import { fieldError } from '../../api/client.ts';
 import { type One, useTenantChange } from '../../api/tenant.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
@@ -18,13 +19,14 @@ export function TestDialog({
   readonly onClose: () => void;
   readonly onTested: (test: TestAttempt) => void;
 }) {
+  const texts = webhookTexts();
   const types = receivedTypes(webhook.events);
   const [chosen, setChosen] = useState<string>(types[0] ?? '');
   const [openedAt] = useState(() => new Date());
   const send = useTenantChange<One<TestAttempt>>(({ data }) => onTested(data));
   const type = types.find((one) => one === chosen);
   return (
-    <Dialog title="Send test event" onClose={onClose}>
+    <Dialog title={texts.test} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -32,12 +34,9 @@ export function TestDialog({
           send.mutate({ method: 'POST', path: `/webhooks/${webhook.id}/test`, body: { event_type: chosen } });
         }}
       >
-        <p>
-          The endpoint gets one signed request, also if the webhook is disabled. It is not retried, and does not count
-          in success rates or alerts.
-        </p>
+        <p>{texts.testEffect}</p>
         <SelectField
-          label="Event type"
+          label={texts.eventType}
           value={chosen}
           options={types.map((one) => [one, one])}
           onChange={(event) => setChosen(event.target.value)}
@@ -45,13 +44,13 @@ export function TestDialog({
         />
         {type ? (
           <CodeBlock
-            label="Body, with other IDs"
+            label={texts.testBody}
             text={JSON.stringify(sampleEvent(type, { eventId: 'evt_…', resourceId: 'res_…', at: openedAt }), null, 2)}
           />
         ) : null}
         <ErrorNote error={send.error} fields={['event_type']} />
         <DialogFooter onClose={onClose} busy={send.isPending}>
-          Send test event
+          {texts.test}
         </DialogFooter>
       </form>
     </Dialog>

@@ -12,15 +12,35 @@ import Java from '@rms/base/signature/snippets/WebhookSignature.java?raw';
 
 /** Code samples for the signatures of deliveries: verification by language, with receivers that call it. */
 export const verificationCode = [
-  { language: 'curl', samples: { 'Signed test request with curl': curl } },
+  { language: 'curl', samples: [['request', 'curl', curl]] },
   {
     language: 'Node',
-    samples: { 'Verification in Node': Node, 'Receiver in Express': Express, 'Receiver in Next.js': Next },
+    samples: [
+      ['verification', 'Node', Node],
+      ['receiver', 'Express', Express],
+      ['receiver', 'Next.js', Next],
+    ],
   },
   {
     language: 'Python',
-    samples: { 'Verification in Python': Python, 'Receiver in FastAPI': FastAPI, 'Receiver in Flask': Flask },
+    samples: [
+      ['verification', 'Python', Python],
+      ['receiver', 'FastAPI', FastAPI],
+      ['receiver', 'Flask', Flask],
+    ],
   },
-  { language: 'Go', samples: { 'Verification in Go': Go, 'Receiver in net/http': netHttp } },
-  { language: 'Java', samples: { 'Verification in Java': Java, 'Receiver in Spring Boot': Spring } },
+  {
+    language: 'Go',
+    samples: [
+      ['verification', 'Go', Go],
+      ['receiver', 'net/http', netHttp],
+    ],
+  },
+  {
+    language: 'Java',
+    samples: [
+      ['verification', 'Java', Java],
+      ['receiver', 'Spring Boot', Spring],
+    ],
+  },
 ] as const;

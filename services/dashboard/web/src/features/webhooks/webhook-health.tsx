@@ -1,38 +1,30 @@
 import type { FullWebhook, HealthWindow } from '@rms/api';
 import { Link } from '@tanstack/react-router';
 import { useTenant } from '../../api/tenant.ts';
+import { durationText, shareText } from '../../texts/measures.ts';
+import { numberText } from '../../texts/numbers.ts';
+import { uiTexts } from '../../texts/ui.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { countText } from '../../ui/count.ts';
-import { durationText } from '../../ui/duration.ts';
 import { Note } from '../../ui/notes.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { delayText, failingStatuses } from '../attempts/delivery-status.tsx';
-import { shareText } from '../metrics/rates.ts';
+import { failingStatuses } from '../attempts/delivery-status.tsx';
 
 type Health = FullWebhook['health'];
 
 /** Upper bound of the server's count. */
 const maxPending = 1_000;
-const errorNames: Readonly<Record<string, string>> = {
-  '2xx': 'status 2xx; only 200 counts as delivered',
-  timeout: 'timeout',
-  blocked: 'address not allowed',
-  connect: 'could not connect',
-  proxy: 'egress proxy',
-  dns: 'DNS lookup failed',
-  tls: 'TLS',
-  connection: 'connection lost',
-};
 
 /** Card with attempt statistics and the circuit breaker's state. */
 export function WebhookHealthCard({ of: { id, health } }: { readonly of: FullWebhook }) {
+  const texts = webhookTexts();
   const tenant = useTenant();
   return (
     <Card
-      title="Health"
-      about="Attempts and ended deliveries, including redeliveries but not test events."
+      title={texts.health}
+      about={texts.healthAbout}
       actions={
         <Link
           to="/w/$workspace/$environment/deliveries"
@@ -40,7 +32,7 @@ export function WebhookHealthCard({ of: { id, health } }: { readonly of: FullWeb
           search={{ webhook: id, status: failingStatuses, test: 'false' }}
           className="small"
         >
-          View failed
+          {texts.viewFailed}
         </Link>
       }
     >
@@ -53,21 +45,15 @@ export function WebhookHealthCard({ of: { id, health } }: { readonly of: FullWeb
 }
 
 function CircuitNote({ of }: { readonly of: Health }) {
+  const texts = webhookTexts();
   const { failing_since: failingSince, paused_since: pausedSince, next_attempt_at: nextAt, pending } = of;
-  const pendingText = `${pending.toLocaleString()}${pending >= maxPending ? ' or more' : ''}`;
+  const count = pending >= maxPending ? texts.orMore(pending) : numberText(pending);
   if (pausedSince) {
     return (
       <Note tone="bad">
         <p>
-          The circuit has been open since <Time at={pausedSince} />. After many consecutive failures, the service sends
-          only occasional probes. Pending deliveries: {pendingText}. They keep their retries.{' '}
-          {nextAt ? (
-            <>
-              The next probe is due at about <Time at={nextAt} />.
-            </>
-          ) : (
-            'The next event triggers a probe.'
-          )}
+          {texts.circuitOpen(<Time at={pausedSince} />, count)}{' '}
+          {nextAt ? texts.nextProbe(<Time at={nextAt} />) : texts.probeOnEvent}
         </p>
       </Note>
     );
@@ -76,57 +62,54 @@ function CircuitNote({ of }: { readonly of: Health }) {
     return (
       <Note tone="warn">
         <p>
-          No delivery has succeeded since <Time at={failingSince} />. The circuit is closed. Pending deliveries:{' '}
-          {pendingText}. <RateLimitText of={of} />
+          {texts.failingSince(<Time at={failingSince} />, count)} <RateLimitText of={of} />
         </p>
       </Note>
     );
   }
   return (
     <p className="soft small">
-      The circuit is closed. Pending deliveries: {pendingText}. <RateLimitText of={of} />
+      {texts.circuitClosed(count)} <RateLimitText of={of} />
     </p>
   );
 }
 
 /** States how many pending deliveries fail when the webhook is disabled or deleted. */
 export function PendingFail({ of: webhook }: { readonly of: FullWebhook }) {
+  const texts = webhookTexts();
   const { pending } = webhook.health;
-  if (pending === 0) return <p>No deliveries are pending.</p>;
-  const many = pending >= maxPending ? 'or more pending deliveries fail' : 'pending deliveries fail';
-  return <p>{countText(pending, 'pending delivery fails', many)} immediately.</p>;
+  if (pending === 0) return <p>{texts.nonePending}</p>;
+  return <p>{pending >= maxPending ? texts.pendingFailOrMore(pending) : texts.pendingFail(pending)}</p>;
 }
 
 /** States when the next attempt follows, if the rate limit delays deliveries. */
 function RateLimitText({ of }: { readonly of: Health }) {
   if (of.delay_reason !== 'rate_limit') return null;
-  return (
-    <>
-      Deliveries wait {delayText(of.delay_reason)}. The next attempt is due at <Time at={of.next_attempt_at} />.
-    </>
-  );
+  return webhookTexts().rateLimited(<Time at={of.next_attempt_at} />);
 }
 
 function Windows({ of }: { readonly of: Health }) {
+  const texts = webhookTexts();
+  const { ranges } = uiTexts();
   const rows = [
-    ...(of.last_hour ? [{ name: 'Last hour', ...of.last_hour }] : []),
-    ...(of.last_day ? [{ name: 'Last 24 hours', ...of.last_day }] : []),
+    ...(of.last_hour ? [{ name: ranges.hour, ...of.last_hour }] : []),
+    ...(of.last_day ? [{ name: ranges.day, ...of.last_day }] : []),
   ];
   return (
     <Table
-      label="Attempts and deliveries"
+      label={texts.windows}
       rows={rows}
       keyOf={({ name }) => name}
       columns={[
-        { title: 'Time range', cell: ({ name }) => name },
-        { title: 'Successful attempts', number: true, cell: rateText },
-        { title: 'p50', number: true, cell: ({ p50_ms: ms }) => msText(ms) },
-        { title: 'p95', number: true, cell: ({ p95_ms: ms }) => msText(ms) },
-        { title: 'Delivered', number: true, cell: ({ delivered }) => delivered.toLocaleString() },
-        { title: 'Retried', number: true, cell: ({ retried }) => retried.toLocaleString() },
-        { title: 'Failed', number: true, cell: ({ failed }) => failed.toLocaleString() },
-        { title: 'Canceled', number: true, cell: ({ canceled }) => canceled.toLocaleString() },
-        { title: 'Errors', cell: errorsText },
+        { title: texts.timeRange, cell: ({ name }) => name },
+        { title: texts.successful, number: true, cell: rateText },
+        { title: texts.p50, number: true, cell: ({ p50_ms: ms }) => msText(ms) },
+        { title: texts.p95, number: true, cell: ({ p95_ms: ms }) => msText(ms) },
+        { title: texts.delivered, number: true, cell: ({ delivered }) => numberText(delivered) },
+        { title: texts.retried, number: true, cell: ({ retried }) => numberText(retried) },
+        { title: texts.failed, number: true, cell: ({ failed }) => numberText(failed) },
+        { title: texts.canceled, number: true, cell: ({ canceled }) => numberText(canceled) },
+        { title: texts.errorColumn, cell: errorsText },
       ]}
     />
   );
@@ -134,12 +117,13 @@ function Windows({ of }: { readonly of: Health }) {
 
 /** Summary for lists: state and figures of the last hour. */
 export function WebhookHealthSummary({ of }: { readonly of: Health }) {
+  const texts = webhookTexts();
   const { last_hour: hour } = of;
-  const figures = hour?.attempts ? `${rateText(hour)} · p95 ${msText(hour.p95_ms)}` : 'no attempts in the last hour';
+  const figures = hour?.attempts ? texts.lastHour(rateText(hour), msText(hour.p95_ms)) : texts.noAttempts;
   return (
     <span className="row">
-      {of.paused_since ? <Badge tone="bad">Circuit open</Badge> : null}
-      {of.failing_since && !of.paused_since ? <Badge tone="warn">Failing</Badge> : null}
+      {of.paused_since ? <Badge tone="bad">{texts.circuitIsOpen}</Badge> : null}
+      {of.failing_since && !of.paused_since ? <Badge tone="warn">{texts.failing}</Badge> : null}
       <span className="small">{figures}</span>
     </span>
   );
@@ -147,7 +131,7 @@ export function WebhookHealthSummary({ of }: { readonly of: Health }) {
 
 /** Formats the share of successful attempts: "99.1 % of 1,200 attempts". */
 function rateText({ delivered, attempts }: HealthWindow): string {
-  return attempts === 0 ? '–' : `${shareText(delivered, attempts)} of ${countText(attempts, 'attempt', 'attempts')}`;
+  return attempts === 0 ? '–' : webhookTexts().successRate(shareText(delivered, attempts), attempts);
 }
 
 function msText(ms: number | null): string {
@@ -155,6 +139,7 @@ function msText(ms: number | null): string {
 }
 
 function errorsText({ errors }: HealthWindow): string {
-  if (errors.length === 0) return 'none';
-  return errors.map((one) => `${errorNames[one.class] ?? one.class}: ${one.count.toLocaleString()}`).join(', ');
+  if (errors.length === 0) return uiTexts().none;
+  const names = webhookTexts().errors;
+  return errors.map((one) => `${names[one.class] ?? one.class}: ${numberText(one.count)}`).join(', ');
 }

@@ -2,6 +2,9 @@ import type { RotatedSecret, TestAttempt, Webhook } from '@rms/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type One, useMay, useOptimisticTenantChange, useTenant, useTenantChange } from '../../api/tenant.ts';
+import { numberText } from '../../texts/numbers.ts';
+import { uiTexts } from '../../texts/ui.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { toast } from '../../toasts.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -12,7 +15,6 @@ import { Time } from '../../ui/time.tsx';
 import { AttemptCard } from '../attempts/attempt-card.tsx';
 import { useLimits } from '../rules/limits-queries.ts';
 import { EditWebhookDialog } from './edit-webhook-dialog.tsx';
-import { rateLimitText } from './rate-limit.tsx';
 import { RetryPolicyCard } from './retry-policy-card.tsx';
 import { RotateSecretDialog } from './rotate-secret-dialog.tsx';
 import { ShowSecretDialog, VerificationCode } from './show-secret-dialog.tsx';
@@ -22,6 +24,7 @@ import { useWebhook } from './webhook-queries.ts';
 import { eventsText, reasonText, WebhookStatusBadge } from './webhook-status.tsx';
 
 export function WebhookPage() {
+  const texts = webhookTexts();
   const tenant = useTenant();
   const navigate = useNavigate();
   const { id = '' } = useParams({ strict: false });
@@ -38,29 +41,31 @@ export function WebhookPage() {
     apply: ({ data }, status) => ({
       data: { ...data, status, disabled_reason: status === 'disabled' ? 'manual' : null },
     }),
-    failureMessage: 'The webhook was not changed.',
-    onDone: ({ data: { status } }) => toast(`The webhook is ${status}.`),
+    failureMessage: texts.unchanged,
+    onDone: ({ data: { status } }) => toast(texts.changed[status]),
   });
   // A poll during the change would show the previous status.
   const { data: webhook, error } = useWebhook(id, { everyMs: toggle.isPending ? false : 5_000 });
   const remove = useTenantChange(() => {
-    toast('Webhook deleted.');
+    toast(texts.deleted);
     void navigate({ to: '/w/$workspace/$environment/webhooks', params: tenant });
   });
   const breadcrumbs = [
     <Link key="webhooks" to="/w/$workspace/$environment/webhooks" params={tenant}>
-      Webhooks
+      {uiTexts().webhooks}
     </Link>,
   ];
   if (!webhook) {
     return (
       <>
-        <PageHeader title="Webhook" breadcrumbs={breadcrumbs} />
-        {error ? <ErrorNote error={error} /> : <Loading what="the webhook" />}
+        <PageHeader title={texts.webhook} breadcrumbs={breadcrumbs} />
+        {error ? <ErrorNote error={error} /> : <Loading label={texts.loading} />}
       </>
     );
   }
   const { status } = webhook;
+  const { max_concurrency, requests_per_second } = webhook.rate_limit;
+  const { none } = uiTexts();
   return (
     <>
       <PageHeader
@@ -69,87 +74,78 @@ export function WebhookPage() {
         badge={<WebhookStatusBadge of={webhook} />}
         actions={
           <>
-            {maySend ? <Button onClick={() => setOpenDialog('test')}>Send test event</Button> : null}
+            {maySend ? <Button onClick={() => setOpenDialog('test')}>{texts.test}</Button> : null}
             <Link
               to="/w/$workspace/$environment/deliveries"
               params={tenant}
               search={{ webhook: id }}
               className={buttonClass()}
             >
-              Deliveries
+              {texts.deliveries}
             </Link>
             {mayWrite ? (
               <>
-                <Button onClick={() => setOpenDialog('edit')}>Edit</Button>
-                {status === 'active' ? <Button onClick={() => toggle.mutate('paused')}>Pause</Button> : null}
-                {status === 'paused' ? <Button onClick={() => toggle.mutate('active')}>Resume</Button> : null}
+                <Button onClick={() => setOpenDialog('edit')}>{texts.edit}</Button>
+                {status === 'active' ? <Button onClick={() => toggle.mutate('paused')}>{texts.pause}</Button> : null}
+                {status === 'paused' ? <Button onClick={() => toggle.mutate('active')}>{texts.resume}</Button> : null}
                 <Button onClick={() => (status === 'disabled' ? toggle.mutate('active') : setOpenDialog('disable'))}>
-                  {status === 'disabled' ? 'Enable' : 'Disable'}
+                  {status === 'disabled' ? texts.enable : texts.disable}
                 </Button>
                 <Button variant="danger" onClick={() => setOpenDialog('delete')}>
-                  Delete
+                  {texts.delete}
                 </Button>
               </>
             ) : null}
           </>
         }
       />
-      {status === 'paused' ? (
-        <Note tone="warn">
-          This webhook is paused: deliveries of new events are queued, and none is sent until you resume it.
-        </Note>
-      ) : null}
+      {status === 'paused' ? <Note tone="warn">{texts.paused}</Note> : null}
       {status === 'disabled' ? (
-        <Note tone="warn">
-          This webhook is disabled: {reasonText(webhook.disabled_reason, limits)}. New events are recorded as skipped
-          and can be redelivered after you enable it.
-        </Note>
+        <Note tone="warn">{texts.disabled(reasonText(webhook.disabled_reason, limits))}</Note>
       ) : null}
       {tested ? (
         <>
-          <AttemptCard of={tested} title="Test event" url={webhook.url} requestBody={tested.request.body ?? ''} />
+          <AttemptCard of={tested} title={texts.testEvent} url={webhook.url} requestBody={tested.request.body ?? ''} />
           <p className="small">
             <Link to="/w/$workspace/$environment/deliveries/$id" params={{ ...tenant, id: tested.delivery_id }}>
-              Test event in the delivery log
+              {texts.testInLog}
             </Link>
           </p>
         </>
       ) : null}
       <WebhookHealthCard of={webhook} />
-      <Card title="Details">
+      <Card title={texts.details}>
         <DescriptionList
           of={[
-            ['ID', <CopyableId key="id" id={webhook.id} />],
-            ['Events', eventsText(webhook.events)],
-            ...(webhook.description ? [['Description', webhook.description] as const] : []),
-            ['Filter', webhook.filter ? <code key="filter">{JSON.stringify(webhook.filter)}</code> : 'none'],
-            ['Ordered delivery', webhook.ordered ? 'yes, per resource' : 'no'],
-            ['Rate limit', rateLimitText(webhook.rate_limit)],
-            ['Timeout', `${webhook.timeout} s`],
-            ['Custom headers', headersText(webhook)],
-            ['Second signature header', webhook.signature_alias ?? 'none'],
-            ['Client certificate', webhook.client_certificate ? 'configured' : 'none'],
-            ['Created', <Time key="created" at={webhook.created_at} />],
-            ['Updated', <Time key="updated" at={webhook.updated_at} />],
+            [texts.id, <CopyableId key="id" id={webhook.id} />],
+            [texts.events, eventsText(webhook.events)],
+            ...(webhook.description ? [[texts.description, webhook.description] as const] : []),
+            [texts.filter, webhook.filter ? <code key="filter">{JSON.stringify(webhook.filter)}</code> : none],
+            [texts.orderedDelivery, webhook.ordered ? texts.ordered.yes : texts.ordered.no],
+            [texts.rateLimit, texts.rateLimitOf(max_concurrency, requests_per_second)],
+            [texts.timeout, uiTexts().units.s(numberText(webhook.timeout))],
+            [texts.headers, headersText(webhook)],
+            [texts.alias, webhook.signature_alias ?? none],
+            [texts.clientCertificate, webhook.client_certificate ? texts.configured : none],
+            [texts.created, <Time key="created" at={webhook.created_at} />],
+            [texts.updated, <Time key="updated" at={webhook.updated_at} />],
           ]}
         />
       </Card>
       <Card
-        title="Signing secret"
-        about="Signs every delivery. It cannot be shown again."
+        title={texts.secret}
+        about={texts.secretAbout}
         actions={
           mayWrite ? (
             <Button small onClick={() => setOpenDialog('rotate')}>
-              Rotate secret
+              {texts.rotate}
             </Button>
           ) : null
         }
       >
         <div className="stack">
           {webhook.previous_secret_expires_at ? (
-            <Note>
-              The previous secret also signs until <Time at={webhook.previous_secret_expires_at} />.
-            </Note>
+            <Note>{texts.previousSecret(<Time at={webhook.previous_secret_expires_at} />)}</Note>
           ) : null}
           <VerificationCode />
         </div>
@@ -178,8 +174,8 @@ export function WebhookPage() {
       ) : null}
       {openDialog === 'disable' ? (
         <Confirm
-          title={`Disable webhook ${hostOf(webhook.url)}?`}
-          action="Disable webhook"
+          title={texts.disableTitle(hostOf(webhook.url))}
+          action={texts.disableWebhook}
           busy={false}
           error={undefined}
           onClose={close}
@@ -189,14 +185,14 @@ export function WebhookPage() {
           }}
         >
           <PendingFail of={webhook} />
-          <p>New events are recorded as skipped. After you enable the webhook again, you can redeliver both.</p>
-          {status === 'active' ? <p>Pause the webhook instead to keep its pending deliveries.</p> : null}
+          <p>{texts.disableEffect}</p>
+          {status === 'active' ? <p>{texts.pauseInstead}</p> : null}
         </Confirm>
       ) : null}
       {openDialog === 'delete' ? (
         <Confirm
-          title={`Delete webhook ${hostOf(webhook.url)}?`}
-          action="Delete webhook"
+          title={texts.deleteTitle(hostOf(webhook.url))}
+          action={texts.deleteWebhook}
           name={hostOf(webhook.url)}
           busy={remove.isPending}
           error={remove.error}
@@ -204,7 +200,7 @@ export function WebhookPage() {
           onConfirm={() => remove.mutate({ method: 'DELETE', path: `/webhooks/${id}` })}
         >
           <PendingFail of={webhook} />
-          <p>The delivery log is kept, but its deliveries cannot be redelivered.</p>
+          <p>{texts.deleteEffect}</p>
         </Confirm>
       ) : null}
       {created ? <ShowSecretDialog created={created} onClose={() => setCreated(undefined)} /> : null}
@@ -214,8 +210,8 @@ export function WebhookPage() {
 
 /** Lists the custom headers' names. */
 function headersText({ headers, secret_headers: secret }: Webhook): string {
-  const names = [...Object.keys(headers), ...secret.map((name) => `${name} (secret)`)];
-  return names.length === 0 ? 'none' : names.join(', ');
+  const names = [...Object.keys(headers), ...secret.map(webhookTexts().secretHeader)];
+  return names.length === 0 ? uiTexts().none : names.join(', ');
 }
 
 function hostOf(url: string): string {

@@ -1,19 +1,20 @@
 import type { Webhook } from '@rms/api';
 import type { LimitsDocument } from '../../../../src/documents/limits.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { failingText } from '../rules/limit-texts.ts';
+import { failingText } from './webhook-limits.ts';
 
 export function WebhookStatusBadge({ of }: { readonly of: Pick<Webhook, 'status'> }) {
-  if (of.status === 'active') return <Badge tone="good">Active</Badge>;
-  return <Badge tone="warn">{of.status === 'paused' ? 'Paused' : 'Disabled'}</Badge>;
+  return <Badge tone={of.status === 'active' ? 'good' : 'warn'}>{webhookTexts().statuses[of.status]}</Badge>;
 }
 
 /** Returns why a webhook is disabled, as a clause. */
 export function reasonText(reason: string | null, limits: LimitsDocument | undefined): string {
+  const { gone, manual } = webhookTexts().reasons;
   if (reason === 'failing') return failingText(limits);
-  return reason === 'gone' ? 'its endpoint responded with 410 Gone' : 'it was disabled manually';
+  return reason === 'gone' ? gone : manual;
 }
 
 export function eventsText(events: readonly string[]): string {
-  return events.includes('*') ? 'all events' : events.join(', ');
+  return events.includes('*') ? webhookTexts().allEvents : events.join(', ');
 }

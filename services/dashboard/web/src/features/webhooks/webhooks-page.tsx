@@ -1,6 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { cursorOf, useMay, useTenant } from '../../api/tenant.ts';
 import { withoutEmpty } from '../../search.ts';
+import { uiTexts } from '../../texts/ui.ts';
+import { webhookTexts } from '../../texts/webhooks.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { TextFilter } from '../../ui/filters.tsx';
@@ -14,21 +16,9 @@ import { useWebhooksWithHealth, type WebhookFilter } from './webhook-queries.ts'
 import { eventsText, WebhookStatusBadge } from './webhook-status.tsx';
 
 const from = '/w/$workspace/$environment/webhooks';
-const statusOptions = [
-  ['', 'Any status'],
-  ['active', 'Active'],
-  ['paused', 'Paused'],
-  ['disabled', 'Disabled'],
-] as const;
-const healthOptions = [
-  ['', 'Any health'],
-  ['healthy', 'Healthy'],
-  ['failing', 'Failing'],
-  ['paused', 'Paused'],
-  ['disabled', 'Disabled'],
-] as const;
 
 export function WebhooksPage() {
+  const texts = webhookTexts();
   const tenant = useTenant();
   const search = useSearch({ from });
   const navigate = useNavigate({ from });
@@ -40,57 +30,55 @@ export function WebhooksPage() {
     void navigate({ search: withoutEmpty({ ...filter, ...changes }), replace: true });
   const create = mayWrite ? (
     <Link to="/w/$workspace/$environment/webhooks/new" params={tenant} className={buttonClass('main')}>
-      Create webhook
+      {texts.create}
     </Link>
   ) : null;
   return (
     <>
-      <PageHeader title="Webhooks" lead="Endpoints that receive the events of your resources." actions={create} />
-      <Card title="Filters">
+      <PageHeader title={uiTexts().webhooks} lead={texts.lead} actions={create} />
+      <Card title={uiTexts().filters}>
         <div className="filters">
           <TextFilter
-            label="URL"
+            label={texts.url}
             value={filter.url}
             placeholder="https://example.com/hooks"
             onSet={(url) => set({ url })}
           />
           <SelectField
-            label="Status"
+            label={texts.status}
             value={filter.status ?? ''}
-            options={statusOptions}
+            options={[['', texts.anyStatus], ...Object.entries(texts.statuses)]}
             onChange={(event) => set({ status: event.target.value })}
           />
           <SelectField
-            label="Health"
+            label={texts.health}
             value={filter.health ?? ''}
-            options={healthOptions}
+            options={[['', texts.anyHealth], ...Object.entries(texts.healths)]}
             onChange={(event) => set({ health: event.target.value })}
           />
         </div>
       </Card>
       <Card flush>
         <ErrorNote error={error} />
-        {data ? null : error ? null : <Loading what="webhooks" rows={6} />}
+        {data ? null : error ? null : <Loading label={texts.loadingList} rows={6} />}
         {data?.data.length === 0 && isFiltered ? (
-          <Empty icon="webhooks" title="No matching webhooks">
-            {data.links.next
-              ? 'No webhook on this page matches. Open the next page, or change the filters.'
-              : 'Change the filters.'}
+          <Empty icon="webhooks" title={texts.noMatches}>
+            {data.links.next ? texts.noMatchOnPage : uiTexts().changeFilters}
           </Empty>
         ) : null}
         {data?.meta.total === 0 ? (
-          <Empty icon="webhooks" title="No webhooks yet" action={create}>
-            Create one with the URL of your endpoint. Deliveries are signed, retried and logged.
+          <Empty icon="webhooks" title={texts.noneTitle} action={create}>
+            {texts.none}
           </Empty>
         ) : null}
         {data && data.data.length > 0 ? (
           <Table
-            label="Webhooks"
+            label={uiTexts().webhooks}
             rows={data.data}
             keyOf={({ id }) => id}
             columns={[
               {
-                title: 'Endpoint',
+                title: texts.endpoint,
                 cell: (webhook) => (
                   <Link
                     to="/w/$workspace/$environment/webhooks/$id"
@@ -101,10 +89,10 @@ export function WebhooksPage() {
                   </Link>
                 ),
               },
-              { title: 'Events', cell: (webhook) => <span className="break">{eventsText(webhook.events)}</span> },
-              { title: 'Status', cell: (webhook) => <WebhookStatusBadge of={webhook} /> },
-              { title: 'Health', cell: (webhook) => <WebhookHealthSummary of={webhook.health} /> },
-              { title: 'Created', cell: (webhook) => <Time at={webhook.created_at} /> },
+              { title: texts.events, cell: (webhook) => <span className="break">{eventsText(webhook.events)}</span> },
+              { title: texts.status, cell: (webhook) => <WebhookStatusBadge of={webhook} /> },
+              { title: texts.health, cell: (webhook) => <WebhookHealthSummary of={webhook.health} /> },
+              { title: texts.created, cell: (webhook) => <Time at={webhook.created_at} /> },
             ]}
           />
         ) : null}
