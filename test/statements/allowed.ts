@@ -32,9 +32,7 @@ export const allowed: readonly Allowed[] = [
     text: 'as materialized (',
     reason: 'an operator counts deliveries; ends after 1,000,000 rows of each table',
   },
-  { source: 'services/alerts/src/sealed/sealed-queries.ts', text: 'sealed', reason: reencryption },
-  { source: 'services/auth/src/rpc/reencrypt-secrets.ts', text: 'sealed', reason: reencryption },
-  { source: 'services/webhooks/src/secrets/sealed-queries.ts', text: 'sealed', reason: reencryption },
+  { source: 'packages/postgres/src/reencryption/reencryption.ts', text: 'sealed', reason: reencryption },
   {
     source: 'packages/postgres/src/workspace-deletion/deletion-queries.ts',
     text: 'delete from alerts.request_counts',

@@ -1,7 +1,6 @@
 import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import { coalesce } from '@rms/async';
 import { RmsError } from '@rms/base/errors';
-import type { Status } from '@rms/proto/google/rpc/status_pb';
 import type { AlertsService } from '@rms/proto/rms/alerts/v1/alerts_service_pb';
 import type { UsageService } from '@rms/proto/rms/alerts/v1/usage_service_pb';
 import type { AuditService } from '@rms/proto/rms/auth/v1/audit_service_pb';
@@ -16,13 +15,14 @@ import {
   type CreateResourceRequestSchema,
   type DeleteResourceRequestSchema,
   type GetResourceRequestSchema,
+  type GetResourceResult,
   ResourcesService,
   type UpdateResourceRequestSchema,
 } from '@rms/proto/rms/resources/v1/resources_service_pb';
 import type { DeliveriesService } from '@rms/proto/rms/webhooks/v1/deliveries_service_pb';
 import type { EventsService } from '@rms/proto/rms/webhooks/v1/events_service_pb';
 import type { WebhooksService } from '@rms/proto/rms/webhooks/v1/webhooks_service_pb';
-import { type CallOptions, callForAll, fromStatusMessage, type RpcClient } from '@rms/rpc';
+import { type CallOptions, callForAll, type ItemResult, itemError, type RpcClient } from '@rms/rpc';
 
 type CreateRequest = MessageInitShape<typeof CreateResourceRequestSchema>;
 type GetRequest = MessageInitShape<typeof GetResourceRequestSchema>;
@@ -140,45 +140,40 @@ export function createBackend(
   );
   return {
     async createResource(request) {
-      const { result, replayed } = await create(request);
-      return { resource: unwrap(result), replayed };
+      const result = await create(request);
+      return { resource: unwrap(result), replayed: result.replayed };
     },
-    getResource: async (request) => unwrap((await get(request)).result),
-    updateResource: async (request) => unwrap((await update(request)).result),
+    getResource: async (request) => unwrap(await get(request)),
+    updateResource: async (request) => unwrap(await update(request)),
     async deleteResource(request) {
-      const { error } = await remove(request);
-      if (error) throw fromStatusMessage(error);
+      const error = itemError(await remove(request));
+      if (error) throw error;
     },
     listResources: resources.listResources,
     ...clients,
   };
 }
 
-type ItemResult =
-  | { case: 'resource'; value: Resource }
-  | { case: 'error'; value: Status }
-  | { case: undefined; value?: undefined };
-
 type Send<Request, Response> = (requests: Request[], options: CallOptions) => Promise<Response[]>;
 
 /** Collects concurrent requests into one batch RPC. Each request keeps its own trace. */
-function inSharedCall<Request extends ItemRequest, Response extends ItemResponse>(
+function inSharedCall<Request extends ItemRequest, Response extends ItemResult>(
   rpc: DescMethod,
   send: Send<Request, Response>,
 ): (request: Request) => Promise<Response> {
   const sendAll = (requests: Request[]) => send(requests, {});
   const tenantOf = ({ context }: Request) => context?.principal?.workspaceId ?? '';
-  return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll, errorOf), { ...gather, tenantOf });
+  return coalesce((requests: Request[]) => callForAll(rpc, requests, sendAll), { ...gather, tenantOf });
 }
 
 /** Makes a batch RPC with a single request. */
-function inOwnCall<Request extends ItemRequest, Response extends ItemResponse>(
+function inOwnCall<Request extends ItemRequest, Response extends ItemResult>(
   rpc: DescMethod,
   send: Send<Request, Response>,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     const sendOne = (requests: Request[]) => send(requests, { context: request.context });
-    const [response] = await callForAll(rpc, [request], sendOne, errorOf);
+    const [response] = await callForAll(rpc, [request], sendOne);
     if (!response) throw new Error('the resources service returned no result');
     return response;
   };
@@ -188,19 +183,10 @@ type ItemRequest = Parameters<typeof callForAll>[1][number] & {
   readonly context?: { readonly principal?: { readonly workspaceId?: string } | undefined } | undefined;
 };
 
-interface ItemResponse {
-  readonly result?: ItemResult;
-  readonly error?: Status | undefined;
-}
-
-/** Returns a batch item's error, or undefined if it succeeded. */
-function errorOf({ result, error }: ItemResponse) {
-  const status = result?.case === 'error' ? result.value : error;
-  return status && fromStatusMessage(status);
-}
-
-function unwrap(result: ItemResult): Resource {
-  if (result.case === 'resource') return result.value;
-  if (result.case === 'error') throw fromStatusMessage(result.value);
+/** Returns the resource of an item's result. Throws the item's error. */
+function unwrap(item: Pick<GetResourceResult, 'result'>): Resource {
+  const error = itemError(item);
+  if (error) throw error;
+  if (item.result.case === 'resource') return item.result.value;
   throw new Error('the resources service returned neither a resource nor an error');
 }

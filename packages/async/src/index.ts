@@ -1,4 +1,5 @@
-export { CallScope, type CoalesceOptions, coalesce, currentCall, inCall, joinCalls } from './calls.ts';
+export { CallScope, currentCall, inCall, joinCalls } from './calls.ts';
+export { type CoalesceOptions, coalesce } from './coalesce.ts';
 export { FairCache } from './fair-cache.ts';
 export { FairQueue } from './fair-queue.ts';
 export { FairShare } from './fair-share.ts';

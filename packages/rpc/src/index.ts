@@ -9,6 +9,6 @@ export { countClientCalls, type EndedCall, showCertificate } from './metrics.ts'
 export { createRpcSecurity, loopbackOnly, type RpcSecurity } from './security.ts';
 export { type RpcServer, type ServeOptions, serve } from './serve.ts';
 export { type Handlers, type RpcContext, rpcService } from './server-adapter.ts';
-export { callForAll, serveItem } from './spans.ts';
+export { callForAll, type ItemResult, itemError, serveItem } from './spans.ts';
 export { durationFromMs, timestampFromMs } from './times.ts';
 export { actorOf, actorOfUser, userOfActor } from './wire.ts';

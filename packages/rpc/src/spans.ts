@@ -1,4 +1,4 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import {
   attribute,
   endSpan,
@@ -14,23 +14,36 @@ import {
   type TraceContext,
   traceContextOf,
 } from '@rms/async/tracing';
+import type { RmsError } from '@rms/base/errors';
+import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
+import { fromStatusMessage } from './errors.ts';
 
 /** The tracing context of a batched request. */
 interface Item {
   readonly context?: { readonly traceparent?: string; readonly tracestate?: string } | undefined;
 }
 
+/** The fields of a batched request's result that can contain an error. */
+export interface ItemResult {
+  readonly result?: { readonly case?: string | undefined; readonly value?: unknown } | undefined;
+  readonly error?: MessageInitShape<typeof StatusSchema> | undefined;
+}
+
+/** Returns the error of a batched request; undefined if it succeeded. */
+export function itemError({ result, error }: ItemResult): RmsError | undefined {
+  const status = result?.case === 'error' ? result.value : error;
+  return status ? fromStatusMessage(status as Status) : undefined;
+}
+
 /**
  * Makes one call for many requests. Each traced request gets a span for the call in its own trace, as a child of the
  * span in its context; the sent context contains the new span.
- * @param errorOf extracts the error from a result
  */
-export async function callForAll<Request extends Item, Result>(
+export async function callForAll<Request extends Item, Result extends ItemResult>(
   method: DescMethod,
   requests: Request[],
   send: (requests: Request[]) => Promise<Result[]>,
-  errorOf: (result: NoInfer<Result>) => unknown,
 ): Promise<Result[]> {
   if (!isTracing()) return send(requests);
   const spans = clientSpansOf(`${method.parent.typeName}/${method.name}`, requests);
@@ -38,7 +51,7 @@ export async function callForAll<Request extends Item, Result>(
   try {
     // The items carry the traces; the call itself has no trace.
     const results = await outsideSpans(() => send(carried));
-    for (const [i, span] of spans.entries()) endSpan(span, results[i] && errorOf(results[i]));
+    for (const [i, span] of spans.entries()) endSpan(span, results[i] && itemError(results[i]));
     return results;
   } catch (error) {
     endSpans(
@@ -95,12 +108,11 @@ function serverSpanOf(method: string, context: TraceContext): Span | undefined {
 /**
  * Serves one request of a batch in that request's own trace. Replaces the trace context in its context with that of
  * the new span.
- * @param errorOf extracts the error from a result
  */
-export async function serveItem<Request extends { context?: CallContext | undefined }, Result>(
+export async function serveItem<Request extends { context?: CallContext | undefined }, Result extends ItemResult>(
   method: string,
   request: Request,
-  { work, errorOf }: { work: (request: Request) => Promise<Result>; errorOf: (result: Result) => unknown },
+  work: (request: Request) => Promise<Result>,
 ): Promise<Result> {
   const { context } = request;
   const span = context?.traceparent && isTracing() ? serverSpanOf(method, context) : undefined;
@@ -108,7 +120,7 @@ export async function serveItem<Request extends { context?: CallContext | undefi
   Object.assign(context, traceContextOf(span.spanContext()));
   try {
     const result = await inSpans([span], () => work(request));
-    endSpan(span, errorOf(result));
+    endSpan(span, itemError(result));
     return result;
   } catch (error) {
     endSpan(span, error);

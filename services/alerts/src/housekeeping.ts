@@ -1,9 +1,8 @@
-import { createAgreedClock, type Pool } from '@rms/postgres/db';
-import { deleteExpiredKeys } from '@rms/postgres/idempotency';
-import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import type { Pool } from '@rms/postgres/db';
+import { createDatabaseHousekeeping } from '@rms/postgres/housekeeping';
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
+import type { Housekeeping } from '@rms/runtime/service';
 import { contents } from './deletion/contents.ts';
 import { forgetEmails } from './email/email-queries.ts';
 import { forgetIncidents } from './incident/incident-queries.ts';
@@ -16,22 +15,13 @@ import { forgetCounts, forgetReporters, forgetRuns } from './usage/old-usage-que
 const everyMs = 10 * 60_000;
 
 /** Creates the worker that deletes expired rows, and late rows of deleted workspaces. */
-export function createHousekeeping({
-  pool,
-  log,
-  metrics,
-}: {
-  pool: Pool;
-  log: Logger;
-  metrics: Metrics;
-}): Housekeeping {
-  return createHousekeepingWorker({
+export function createHousekeeping(parts: { pool: Pool; log: Logger; metrics: Metrics }): Housekeeping {
+  const { pool } = parts;
+  return createDatabaseHousekeeping({
+    ...parts,
+    contents,
     everyMs,
-    log,
-    metrics,
     tasks: {
-      // Before the tasks that delete by time.
-      clock: createAgreedClock({ db: pool, schema: 'alerts', metrics, log }),
       counts: (signal) => forgetCounts(pool, signal),
       runs: (signal) => forgetRuns(pool, signal),
       reporters: (signal) => forgetReporters(pool, signal),
@@ -41,8 +31,6 @@ export function createHousekeeping({
       recipients: (signal) => forgetUnconfirmed(pool, confirmationLifeSeconds, signal),
       throttles: (signal) => throttles.trim(pool, signal),
       notices: (signal) => forgetSequences(pool, signal),
-      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'alerts', signal),
-      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });
 }

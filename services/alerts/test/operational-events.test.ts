@@ -6,8 +6,14 @@ import { createClient } from '@rms/rpc';
 import { perSuite, waitUntil } from '@rms/testkit';
 import { requestCounts, startAlerts, type Tenant, waitForEvaluation } from './support.ts';
 
+const dayMs = 86_400_000;
+
 describe('operational events of alerts', () => {
-  const service = perSuite(startAlerts);
+  // The tenth of next month, so that several days can pass before the month ends.
+  const today = new Date();
+  const tenthMs = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 10, 12);
+  let nowMs = tenthMs;
+  const service = perSuite(() => startAlerts({ now: () => nowMs }));
   const events = perSuite(
     async () => createClient(OperationalEventsService, { target: service.address, timeoutMs: 60_000 }),
     { end: (client) => client.close() },
@@ -31,8 +37,10 @@ describe('operational events of alerts', () => {
       },
       { what: `${count} events` },
     );
-  const use = (tenant: Tenant, admitted: number) =>
-    service.report({ requests: [requestCounts({ ...tenant, requests: admitted, admitted, monthlyQuota: 100 })] });
+  const use = (tenant: Tenant, admitted: number) => {
+    const counts = requestCounts({ ...tenant, requests: admitted, admitted, monthlyQuota: 100 });
+    return service.report({ requests: [{ ...counts, time: timestampFromMs(nowMs) }] });
+  };
 
   test('quota.warning and quota.exceeded: once each, with usage and quota', async () => {
     const { tenant } = service.newOwner();
@@ -60,7 +68,7 @@ describe('operational events of alerts', () => {
       );
     await set(false);
     await use(tenant, 80);
-    const expireTime = timestampFromMs(Date.now() + 6 * 86_400_000);
+    const expireTime = timestampFromMs(nowMs + 6 * dayMs);
     const key = { workspaceId: tenant.workspaceId, environment: Environment.LIVE, id: 'key_soon', name: 'nightly' };
     service.auth.setKeys({ ...key, expireTime, version: 3n });
     const found = await untilCount(tenant, 2);
@@ -74,7 +82,7 @@ describe('operational events of alerts', () => {
 
   test('api_key.expiring: once, with the key as the API returns it', async () => {
     const { tenant } = service.newOwner();
-    const expireTime = timestampFromMs(Date.now() + 6 * 86_400_000);
+    const expireTime = timestampFromMs(nowMs + 6 * dayMs);
     const key = { workspaceId: tenant.workspaceId, environment: Environment.LIVE, id: 'key_soon', name: 'nightly' };
     service.auth.setKeys({ ...key, expireTime, version: 3n });
     const [event] = await untilCount(tenant, 1);
@@ -85,6 +93,42 @@ describe('operational events of alerts', () => {
     });
     await waitForEvaluation(service.database, tenant);
     expect(await eventsOf(tenant)).toHaveLength(1);
+  });
+
+  test('a threshold that is reached again sends an event if it was not reached for a day', async () => {
+    const { tenant } = service.newOwner();
+    const setThreshold = async (threshold: number) => {
+      await service.alerts.updateRule({ ...tenant, kind: AlertKind.QUOTA, threshold });
+      await waitForEvaluation(service.database, tenant);
+    };
+    await use(tenant, 85);
+    await untilCount(tenant, 1);
+    await setThreshold(0.9);
+    nowMs += 0.99 * dayMs;
+    await setThreshold(0.8);
+    await setThreshold(0.9);
+    nowMs += 0.99 * dayMs;
+    await waitForEvaluation(service.database, tenant);
+    expect(await eventsOf(tenant)).toHaveLength(1);
+    nowMs += 0.02 * dayMs;
+    await setThreshold(0.8);
+    expect(await eventsOf(tenant)).toHaveLength(2);
+    await setThreshold(0.9);
+    nowMs += dayMs;
+    await waitForEvaluation(service.database, tenant);
+    const rows = 'select from alerts.reported_conditions where workspace_id = $1';
+    expect((await service.database.pool.query(rows, [tenant.workspaceId])).rowCount).toBe(0);
+  });
+
+  test('the quota of the next month sends an event, also if no evaluation has seen the end of the last one', async () => {
+    const { tenant } = service.newOwner();
+    const lastMs = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2) - 60_000;
+    for (const [i, ms] of [lastMs, lastMs + 120_000].entries()) {
+      nowMs = ms;
+      await use(tenant, 85);
+      await untilCount(tenant, i + 1);
+    }
+    nowMs = tenthMs;
   });
 
   test('events are listed until they are deleted', async () => {

@@ -1,10 +1,9 @@
 import { auditLogBytes, auditPartitions, auditThrottles } from '@rms/postgres/audit';
-import { createAgreedClock, type Pool } from '@rms/postgres/db';
-import { deleteExpiredKeys } from '@rms/postgres/idempotency';
-import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import type { Pool } from '@rms/postgres/db';
+import { createDatabaseHousekeeping } from '@rms/postgres/housekeeping';
 import type { Logger } from '@rms/runtime/logging';
 import { Gauge, type Metrics } from '@rms/runtime/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
+import type { Housekeeping } from '@rms/runtime/service';
 import { contents } from './deletion/contents.ts';
 import { trimEmails } from './email/email-queries.ts';
 import { trimEmailChanges } from './email-change/email-change-queries.ts';
@@ -35,13 +34,13 @@ export function createHousekeeping(parts: {
     help: 'Size of the audit log with its indexes.',
     registers: [metrics],
   });
-  return createHousekeepingWorker({
-    everyMs,
+  return createDatabaseHousekeeping({
+    pool,
+    contents,
     log,
     metrics,
+    everyMs,
     tasks: {
-      // Before the tasks that delete by time.
-      clock: createAgreedClock({ db: pool, schema: 'auth', metrics, log }),
       make_partitions: () => requestPartitions.make(pool),
       audit_partitions: () => auditPartitions.make(pool),
       audit_throttles: (signal) => auditThrottles.trim(pool, signal),
@@ -60,8 +59,6 @@ export function createHousekeeping(parts: {
       invitations: (signal) => trimInvitations(pool, signal),
       portal_sessions: (signal) => trimPortalSessions(pool, signal),
       emails: (signal) => trimEmails(pool, signal),
-      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'auth', signal),
-      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
     },
   });
 }

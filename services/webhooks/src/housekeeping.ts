@@ -1,9 +1,8 @@
-import { createAgreedClock, type Pool, type Queue, roundRobin } from '@rms/postgres/db';
-import { deleteExpiredKeys } from '@rms/postgres/idempotency';
-import { sweepDeletedWorkspaces } from '@rms/postgres/workspace-deletion';
+import { type Pool, type Queue, roundRobin } from '@rms/postgres/db';
+import { createDatabaseHousekeeping } from '@rms/postgres/housekeeping';
 import type { Logger } from '@rms/runtime/logging';
 import type { Metrics } from '@rms/runtime/metrics';
-import { createHousekeepingWorker, type Housekeeping } from '@rms/runtime/service';
+import type { Housekeeping } from '@rms/runtime/service';
 import { createEndCountTask, type DeliveryCounter } from './delivery/ended-deliveries.ts';
 import { createErasure } from './delivery/erasure.ts';
 import { deleteExpired, failExpiring, readTenantsWithOld } from './delivery/expiry-queries.ts';
@@ -45,13 +44,13 @@ export interface HousekeepingParts {
  */
 export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
   const { pool, lanes, endCounts, log, metrics, eraseOnDelete, retentionDays, counters } = parts;
-  return createHousekeepingWorker({
-    everyMs,
+  return createDatabaseHousekeeping({
+    pool,
+    contents,
     log,
     metrics,
+    everyMs,
     tasks: {
-      // Before the tasks that delete by time.
-      clock: createAgreedClock({ db: pool, schema: 'webhooks', metrics, log }),
       ended_deliveries: { everyMs: soonMs, run: createEndCountTask(pool, endCounts, counters) },
       lanes: { everyMs: soonMs, run: createLaneScan(pool, lanes) },
       make_partitions: () => logPartitions.make(pool),
@@ -66,8 +65,6 @@ export function createHousekeeping(parts: HousekeepingParts): Housekeeping {
         if (deleted > 0) log.warn({ deleted, retention_days: retentionDays }, 'expired dead letters deleted');
       },
       replays: (signal) => trimReplays(pool, retentionDays, signal),
-      idempotency_keys: (signal) => deleteExpiredKeys(pool, 'webhooks', signal),
-      deleted_workspaces: (signal) => sweepDeletedWorkspaces({ pool, contents, log }, signal),
       schedule: createScheduleRepair(pool),
       ...(eraseOnDelete && { erasure: { everyMs: soonMs, run: createErasure(pool, log) } }),
     },

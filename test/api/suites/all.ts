@@ -21,7 +21,10 @@ import { requestsSuite } from './requests.ts';
 import { resourcesSuite } from './resources.ts';
 import { roundTripsSuite } from './round-trips.ts';
 import { scopesSuite } from './scopes.ts';
+import { webhookFiltersSuite } from './webhook-filters.ts';
 import { webhookOperationsSuite } from './webhook-operations.ts';
+import { webhookSecretsSuite } from './webhook-secrets.ts';
+import { webhookSettingsSuite } from './webhook-settings.ts';
 import { webhookStatesSuite } from './webhook-states.ts';
 import { webhooksSuite } from './webhooks.ts';
 import { workspaceSuite } from './workspace.ts';
@@ -72,6 +75,9 @@ export const requestsPart: Part = {
 export const eventsPart: Part = {
   suites: [
     webhooksSuite,
+    webhookSettingsSuite,
+    webhookSecretsSuite,
+    webhookFiltersSuite,
     webhookOperationsSuite,
     eventsSuite,
     feedSuite,

@@ -1,6 +1,6 @@
 import { perSuite, perTest, type Receiver, startReceiver } from '@rms/testkit';
 import { type ApiClient, expectStatus } from './api-client.ts';
-import type { One, Resource } from './api-types.ts';
+import type { One, Resource, Webhook } from './api-types.ts';
 import { type Account, newAccount, type Target } from './shape.ts';
 import { retryFast, type Subscriber, subscribe } from './subscriber.ts';
 
@@ -47,5 +47,22 @@ export function webhookScene(target: () => Target): WebhookScene {
     async emit() {
       return expectStatus(await client.post<One<Resource>>('/v1/resources', { name: 'Event' }), 201).body.data;
     },
+  };
+}
+
+/** Declares the hooks of a suite about webhooks: an account, and a receiver. Returns functions that call the API. */
+export function webhookAccount(target: () => Target) {
+  const account = perSuite(() => newAccount(target()));
+  const client = perSuite(() => account.client('live', 'admin'));
+  const receiver = perSuite(() => startReceiver({ path: '' }));
+  const url = 'https://example.com/hook';
+  return {
+    account,
+    client,
+    receiver,
+    url,
+    create: async (more: object = {}) =>
+      expectStatus(await client.post<One<Webhook>>('/v1/webhooks', { url, events: ['*'], ...more }), 201).body.data,
+    read: async ({ id }: Webhook) => (await client.get<One<Webhook>>(`/v1/webhooks/${id}`)).body.data,
   };
 }

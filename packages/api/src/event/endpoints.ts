@@ -4,7 +4,7 @@ import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
 import { createdRange } from '../field-schemas.ts';
 import { flag, pageQuery, pageSizeOf, pageUrl } from '../list.ts';
 import { toTimestamp } from '../times.ts';
-import { eventJson, eventListJson } from './document.ts';
+import { eventDocument, eventJson, eventListJson } from './document.ts';
 import { after, eventList, oneEvent } from './schema.ts';
 
 const listQuery = z.strictObject({ after, per_page: pageQuery.per_page });
@@ -98,9 +98,8 @@ export const getEvent = defineEndpoint<{ request_id?: 'true' | 'false' | undefin
       { context: context(), signal: signal() },
     );
     if (!event) throw new Error('the webhooks service returned no event');
-    const json = eventJson(event);
-    if (query?.request_id !== 'true') return oneResponse(200, { json });
-    return oneResponse(200, { json: `${json.slice(0, -1)},"request_id":${JSON.stringify(event.requestId)}}` });
+    if (query?.request_id !== 'true') return oneResponse(200, { json: eventJson(event) });
+    return oneResponse(200, { json: JSON.stringify({ ...eventDocument(event), request_id: event.requestId }) });
   },
 });
 

@@ -8,7 +8,6 @@ export {
   lastAuditRead,
   listAudit,
   type NewAuditEntry,
-  reencryptionStarted,
   takeAuditPace,
 } from './audit-log.ts';
 export { type AuditedFields, changesBetween, type FieldChanges, secretReplaced } from './field-changes.ts';

@@ -1,18 +1,16 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { networkOf } from '@rms/base/cidr';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
+import { makeRequestedLink } from '../email/requested-link.ts';
 import { Change, notifyOfChange } from '../email/security-email.ts';
 import type { EmailChange } from '../email-change/email-change-queries.ts';
 import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { changedMeanwhile, found, invalid } from '../refusals.ts';
 import { proveSelf } from '../sign-in/prove-self.ts';
-import { makeToken } from '../token.ts';
 import { checkEmail } from '../user/email.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
@@ -25,20 +23,14 @@ const lifetimeMs = 24 * 3_600_000;
  * response and the work are the same, so the call does not reveal whether an account exists.
  */
 export function requestEmailChange(parts: HandlerParts): Handlers<typeof UsersService>['requestEmailChange'] {
-  const { pool, time, emails, box, throttle, log } = parts;
+  const { pool, emails, box, log } = parts;
   return async ({ id, email: text, proof }, context) => {
     selfOnly(context, id);
     const user = found(await findUser(pool, id), 'user', id);
     const { email, emailKey } = checkEmail(text);
     if (email === user.email) throw invalid('email', 'is already your address');
     await proveSelf(parts, user, proof, context);
-    await throttle.take(pool, [
-      { kind: 'mailAddress', of: networkOf(context.clientAddress) },
-      { kind: 'mail', of: emailKey },
-    ]);
-    const { token, tokenHash } = makeToken();
-    const expiresAt = new Date(time.nowMs() + lifetimeMs);
-    const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
+    const { tokenHash, expiresAt, value } = await makeRequestedLink(parts, context, emailKey, lifetimeMs);
     await inTransaction(pool, async (tx) => {
       // If the credentials have changed since the check, the request must not create a link.
       const current = await lockUser(tx, id);

@@ -1,13 +1,11 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { networkOf } from '@rms/base/cidr';
 import { appendAudit } from '@rms/postgres/audit';
 import { inTransaction, type Queryable } from '@rms/postgres/db';
 import type { PasswordsService } from '@rms/proto/rms/auth/v1/passwords_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
+import { makeRequestedLink } from '../email/requested-link.ts';
 import { membershipsOf } from '../member/member-queries.ts';
-import { makeToken } from '../token.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userEntries, withoutActor } from '../user/user-audit.ts';
 import { findUserByEmail } from '../user/user-queries.ts';
@@ -17,16 +15,10 @@ const lifetimeMs = 3_600_000;
 
 /** Sends a password reset link. The response and the work are the same for unknown addresses. */
 export function requestPasswordReset(parts: HandlerParts): Handlers<typeof PasswordsService>['requestPasswordReset'] {
-  const { pool, time, emails, box, throttle, log } = parts;
+  const { pool, emails, box, log } = parts;
   return async ({ email }, context) => {
     const emailKey = emailKeyOf(email);
-    await throttle.take(pool, [
-      { kind: 'mailAddress', of: networkOf(context.clientAddress) },
-      { kind: 'mail', of: emailKey },
-    ]);
-    const { token, tokenHash } = makeToken();
-    const expiresAt = new Date(time.nowMs() + lifetimeMs);
-    const value = { token, expireTime: timestampFromDate(expiresAt), address: context.clientAddress };
+    const { tokenHash, expiresAt, value } = await makeRequestedLink(parts, context, emailKey, lifetimeMs);
     await inTransaction(pool, async (tx) => {
       // Unknown addresses run the same statements.
       const user = await findUserByEmail(tx, emailKey);

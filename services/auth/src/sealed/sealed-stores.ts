@@ -1,4 +1,5 @@
 import type { SealContext } from '@rms/base/secrets';
+import type { SealedStore } from '@rms/postgres/reencryption';
 import { emailContext } from '../email/email.ts';
 import { sealedFor } from '../second-factor/second-factor.ts';
 
@@ -11,30 +12,26 @@ export function answerContext(key: string): SealContext {
  * All encrypted columns of this service. Unconfirmed second factor secrets are left out because they expire within
  * minutes.
  */
-export const sealedStores: readonly SealedStore[] = [
-  { table: 'users', column: 'second_factor_sealed', live: 'second_factor_sealed is not null', context: sealedFor },
-  { table: 'email_requests', column: 'sealed', live: 'expires_at > now()', context: emailContext },
+export const sealedStores: readonly SealedStore<readonly [id: string]>[] = [
   {
-    table: 'idempotency_keys',
-    idColumn: 'key',
+    table: 'auth.users',
+    keyColumns: ['id'],
+    column: 'second_factor_sealed',
+    live: 'second_factor_sealed is not null',
+    context: ([id]) => sealedFor(id),
+  },
+  {
+    table: 'auth.email_requests',
+    keyColumns: ['id'],
+    column: 'sealed',
+    live: 'expires_at > now()',
+    context: ([id]) => emailContext(id),
+  },
+  {
+    table: 'auth.idempotency_keys',
+    keyColumns: ['key'],
     column: 'answer',
     live: 'expires_at > now()',
-    context: answerContext,
+    context: ([key]) => answerContext(key),
   },
 ];
-
-/** A column of encrypted values. */
-export interface SealedStore {
-  readonly table: 'users' | 'email_requests' | 'idempotency_keys';
-  /** Unique column. Default: id. */
-  readonly idColumn?: string;
-  readonly column: string;
-  /** SQL condition that excludes expired or empty values. */
-  readonly live: string;
-  readonly context: (id: string) => SealContext;
-}
-
-export interface SealedRow {
-  readonly id: string;
-  readonly sealed: Buffer;
-}

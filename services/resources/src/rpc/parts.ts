@@ -1,10 +1,10 @@
-import type { Message, MessageInitShape } from '@bufbuild/protobuf';
+import type { Message } from '@bufbuild/protobuf';
 import { RmsError } from '@rms/base/errors';
 import type { Ids } from '@rms/base/ids';
 import { type DatabaseClock, type Pool, translatePgError } from '@rms/postgres/db';
-import type { Status, StatusSchema } from '@rms/proto/google/rpc/status_pb';
+import type { Status } from '@rms/proto/google/rpc/status_pb';
 import type { CallContext } from '@rms/proto/rms/common/v1/common_pb';
-import { fromStatusMessage, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
+import { type ItemResult, type RpcContext, serveItem, toStatusMessage } from '@rms/rpc';
 import type { CommittedEvent } from '../outbox/relay-queries.ts';
 
 /** Dependencies of the handlers that write. */
@@ -42,12 +42,6 @@ export function toItemError(error: unknown): Status {
   return toStatusMessage(translatePgError(error));
 }
 
-/** The fields of an item's result that can contain an error. */
-interface ItemResult {
-  readonly result?: { readonly case?: string | undefined; readonly value?: unknown } | undefined;
-  readonly error?: MessageInitShape<typeof StatusSchema> | undefined;
-}
-
 /**
  * Serves all requests of a batch concurrently, each in its own trace. `work` gets the call's signal, which aborts
  * when the caller cancels or its deadline passes.
@@ -58,12 +52,5 @@ export function serveAll<Request extends Message & { context?: CallContext | und
   work: (request: Request, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
   checkBatch(requests);
-  return Promise.all(
-    requests.map((request) => serveItem(method, request, { work: (item) => work(item, signal), errorOf })),
-  );
-}
-
-function errorOf({ result, error }: ItemResult): unknown {
-  const status = result?.case === 'error' ? (result.value as Status) : error;
-  return status && fromStatusMessage(status as Status);
+  return Promise.all(requests.map((request) => serveItem(method, request, (item) => work(item, signal))));
 }

@@ -1,0 +1,1 @@
+export { createDatabaseHousekeeping } from './database-housekeeping.ts';

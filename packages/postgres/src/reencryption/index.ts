@@ -1,0 +1,1 @@
+export { createReencryption, type SealedStore } from './reencryption.ts';
