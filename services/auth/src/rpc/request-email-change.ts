@@ -4,7 +4,7 @@ import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
-import { makeRequestedLink } from '../email/requested-link.ts';
+import { makeRequestedLink } from './requested-link.ts';
 import { Change, notifyOfChange } from '../email/security-email.ts';
 import type { EmailChange } from '../email-change/email-change-queries.ts';
 import { selfOnly } from '../member/acting.ts';

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { networkOf } from '@rms/base/cidr';
 import type { RpcContext } from '@rms/rpc';
-import type { HandlerParts } from '../rpc/handler.ts';
+import type { HandlerParts } from './handler.ts';
 import { makeToken } from '../token.ts';
 
 /**
