@@ -4,7 +4,6 @@ import type { UsersService } from '@rms/proto/rms/auth/v1/users_service_pb';
 import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
-import { makeRequestedLink } from './requested-link.ts';
 import { Change, notifyOfChange } from '../email/security-email.ts';
 import type { EmailChange } from '../email-change/email-change-queries.ts';
 import { selfOnly } from '../member/acting.ts';
@@ -15,6 +14,7 @@ import { checkEmail } from '../user/email.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
+import { makeRequestedLink } from './requested-link.ts';
 
 const lifetimeMs = 24 * 3_600_000;
 

@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { networkOf } from '@rms/base/cidr';
 import type { RpcContext } from '@rms/rpc';
-import type { HandlerParts } from './handler.ts';
 import { makeToken } from '../token.ts';
+import type { HandlerParts } from './handler.ts';
 
 /**
  * Makes the link of an email that anybody can request for an address. Throws `rate_limit_exceeded` if the address, or
