@@ -161,6 +161,7 @@ function lockFiles() {
     'package-lock.json',
     join('scripts', 'node', 'package-lock.json'),
     join('docs', 'site', 'package-lock.json'),
+    join('scripts', 'clients', 'runtimes', 'package-lock.json'),
   ].flatMap((file) => {
     const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8'));
     return Object.entries(packages).flatMap(([path, entry]) => {

@@ -7,7 +7,7 @@
 //   expressions the product's regular expressions (scripts/check-expressions.mjs)
 //   rules       alert rules (promtool)
 //   chart       the Helm chart (helm, kubeconform, helm-unittest; built with Go when missing)
-//   clients     clients generated from the OpenAPI document, compiled and called (Java with Maven, Go, Python, npm)
+//   clients     our clients, and clients generated from the OpenAPI document (Java with Maven, Go, Python, npm)
 //   fuzz        requests generated from the OpenAPI document (Python)
 //   node-26     the API tests on the newest Node
 //   cluster     the chart in the Kubernetes cluster of KUBECONFIG, or the command in TEST_CLUSTER_COMMAND

@@ -1,8 +1,9 @@
 // npm run test:clients: generates clients from the OpenAPI document with the generators that our users use, compiles
 // them, and calls a service (npm start) with two of them: create, list, webhook, and event feed with an erased event.
-// Runs the tests of clients/python against the same service.
+// Runs the tests of clients/python, and clients/typescript on runtimes besides Node, against the same service.
 //
 // A check with missing programs is named and does not count. The last line is "N passed, N failed".
+import { deepEqual } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { cannotRun } from './lib/cannot-run.mjs';
 import { compileScenario, generators, MissingProgram } from './lib/client-generators.mjs';
+import { prepareProject, runtimes } from './lib/client-runtimes.mjs';
 import { PrepareError, prepare, root } from './lib/prepare.mjs';
 import { execute } from './lib/tools.mjs';
 
@@ -21,6 +23,8 @@ const scenarios = join(root, 'scripts', 'clients');
 const maxMs = 120_000;
 /** Time limit per step of the tests of clients/python. */
 const maxClientMs = 300_000;
+/** Age of a request that verifyWebhook rejects. */
+const staleMs = 400_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'rms-clients-'));
 let passed = 0;
@@ -46,7 +50,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Runs the scenario with each client that has been generated, and the tests of clients/python, against one service. */
+/** Runs the scenario with each generated client, and the checks of our own clients, against one service. */
 async function callService(clients) {
   const programs = {
     'openapi-generator python': (target) => [join(target, '.venv', 'bin', 'python'), join(scenarios, 'scenario.py')],
@@ -61,8 +65,14 @@ async function callService(clients) {
   const { makeCertificates, startStandalone, waitUntil } = await import('../packages/testkit/src/index.ts');
   const authority = makeCertificates(join(folder, 'certificates'));
   const receiver = await startReceiver(authority.issue('receiver'));
-  const env = { WEBHOOK_CA_FILE: authority.caFile, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ERASE_ON_DELETE: 'true' };
-  const service = await startStandalone({ env });
+  const service = await startStandalone({
+    env: {
+      WEBHOOK_CA_FILE: authority.caFile,
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+      WEBHOOK_ALLOW_HTTP: 'true',
+      ERASE_ON_DELETE: 'true',
+    },
+  });
   try {
     const { key } = await service.rms(
       'keys',
@@ -75,6 +85,14 @@ async function callService(clients) {
       'own',
     );
     await check('clients/python: types, tests and README', () => testPythonClient(service.sandboxUrl, key));
+    const project = join(folder, 'runtimes');
+    mkdirSync(project);
+    if (await check('clients/typescript: packed, installed, compiled', () => prepareProject(project))) {
+      for (const name of Object.keys(runtimes)) {
+        const work = () => testRuntime(name, project, { url: service.sandboxUrl, key });
+        await check(`clients/typescript on ${name}: calls, feed, errors, webhooks`, work);
+      }
+    }
     for (const [name, program] of chosen) {
       await check(`${name}: create, list, webhook, feed`, async () => {
         const [command, script] = program(clients.get(name));
@@ -114,6 +132,51 @@ async function testPythonClient(url, key) {
   await run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${client}[test]`);
   await run(python, '-m', 'mypy', '--cache-dir', join(folder, 'mypy'));
   await run(python, '-m', 'pytest', '--quiet');
+}
+
+/** Runs the client in a server on a runtime: it calls the API, and receives the webhook of its resource. */
+async function testRuntime(name, project, { url, key }) {
+  const { freePort, programEnv, startProgram, waitUntil } = await import('../packages/testkit/src/index.ts');
+  const { deliveryHeaders, toSigningSecret } = await import('../packages/base/src/signature/index.ts');
+  const port = await freePort();
+  const own = `http://127.0.0.1:${port}`;
+  const request = (path, init = {}) => fetch(own + path, { ...init, signal: AbortSignal.timeout(maxMs) });
+  const [command, ...args] = runtimes[name](port, project);
+  const program = await startProgram({
+    ...{ name, command, args, cwd: project, outputFile: join(project, `${name}.log`) },
+    env: programEnv({ DENO_DIR: join(project, 'deno'), DENO_NO_UPDATE_CHECK: '1' }),
+    ready: async () => (await request('/received')).ok,
+  });
+  try {
+    const scenario = await request('/scenario', { method: 'POST', body: JSON.stringify({ url, key, own }) });
+    if (!scenario.ok) throw new Error(await scenario.text());
+    const { id, secret } = /** @type {{ id: string, secret: string }} */ (await scenario.json());
+    const hasReceived = async () => /** @type {string[]} */ (await (await request('/received')).json()).includes(id);
+    await waitUntil(hasReceived, { what: `the event of ${id}` });
+    const body = Buffer.from('{}');
+    const sign = (timeMs) =>
+      deliveryHeaders(
+        { current: toSigningSecret(secret), previous: undefined },
+        { eventId: 'evt_1', requestId: '', traceparent: '', body },
+        timeMs,
+      );
+    const send = async (headers, sent) => {
+      const response = await request('/hook', { method: 'POST', headers, body: sent });
+      return `${response.status} ${await response.text()}`;
+    };
+    const responses = [
+      await send(sign(Date.now()), body),
+      await send(sign(Date.now()), '{ }'),
+      await send(sign(Date.now() - staleMs), body),
+    ];
+    deepEqual(responses, [
+      '200 ',
+      '401 no signature in webhook-signature is of a known secret',
+      '401 webhook-timestamp is not a time within the tolerance',
+    ]);
+  } finally {
+    await program.terminate();
+  }
 }
 
 /** Starts an HTTPS endpoint of webhooks: generated clients accept no other URL. */

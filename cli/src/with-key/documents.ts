@@ -73,13 +73,19 @@ export function lineText(noun: Noun, item: object): string {
   return columns[noun].map((name) => textOf(valueAt(item, name)) || '-').join('  ');
 }
 
-/** Formats one document: its fields, one per line. */
+/** Formats one document: its fields, one per line; those of objects in it by path, for example `limits.window_seconds`. */
 export function oneText(noun: Noun, document: object): string {
   if ('type' in document && document.type === 'request_timeline') return timelineText(document as Timeline);
-  const shown = Object.entries(document).map(([name, value]): [string, string] => [name, textOf(value)]);
+  const shown = Object.entries(document).flatMap(([name, value]) => fieldsOf(name, value));
   const secret = noun === 'keys' ? 'key' : 'secret';
   const text = fields(shown);
   return secret in document ? `${text}\n\nThe ${secret} is shown only once.` : text;
+}
+
+function fieldsOf(name: string, value: unknown): [string, string][] {
+  const members = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  if (members.length === 0) return [[name, textOf(value)]];
+  return members.flatMap(([member, one]) => fieldsOf(`${name}.${member}`, one));
 }
 
 function valueAt(item: object, name: string): unknown {

@@ -107,7 +107,13 @@ export function rmsObjectsSuite(scene: RmsScene): void {
     expect(trace.stdout).toMatch(
       /^request +req_\w+\n\n[\s\S]*DELETE \/v1\/resources\/\{id\} in sandbox[\s\S]*resource\.deleted/,
     );
-    expect(await one('workspace')).toMatchObject({ type: 'workspace', environment: 'sandbox' });
+    const count = { count: expect.any(Number), limit: 1_000 };
+    expect(await one('workspace')).toMatchObject({
+      environment: 'sandbox',
+      plan: null,
+      objects: { keys: count, webhooks: count },
+    });
+    expect((await run(['workspace'])).stdout).toMatch(/^plan +\n[\s\S]*^objects\.keys\.count +[1-9]\d*\n/m);
     const { data: keys } = await json<{ data: object[] }>('keys', 'list');
     expect(keys).toContainEqual(expect.objectContaining({ name: 'admin', scope: 'admin' }));
     const { data: entries } = await json<{ data: object[] }>('audit', '--action', 'key.created');
