@@ -10,11 +10,11 @@ import { selfOnly } from '../member/acting.ts';
 import { membershipsOf } from '../member/member-queries.ts';
 import { changedMeanwhile, found, invalid } from '../refusals.ts';
 import { proveSelf } from '../sign-in/prove-self.ts';
+import { makeRequestedLink } from '../sign-in/requested-link.ts';
 import { checkEmail } from '../user/email.ts';
 import { bySelf, userEntries } from '../user/user-audit.ts';
 import { findUser, lockUser } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
-import { makeRequestedLink } from './requested-link.ts';
 
 const lifetimeMs = 24 * 3_600_000;
 

@@ -5,11 +5,11 @@ import type { Handlers } from '@rms/rpc';
 import { makeEmail } from '../email/email.ts';
 import { insertEmailOf } from '../email/email-queries.ts';
 import { membershipsOf } from '../member/member-queries.ts';
+import { makeRequestedLink } from '../sign-in/requested-link.ts';
 import { emailKeyOf } from '../user/email.ts';
 import { userEntries, withoutActor } from '../user/user-audit.ts';
 import { findUserByEmail } from '../user/user-queries.ts';
 import type { HandlerParts } from './handler.ts';
-import { makeRequestedLink } from './requested-link.ts';
 
 const lifetimeMs = 3_600_000;
 
