@@ -94,6 +94,7 @@ describe('a database in which the replaced migrations ran', () => {
       '0004-metrics.sql',
       '0005-operational-events.sql',
       '0006-reported-conditions.sql',
+      '0007-ended-conditions.sql',
     ],
   };
 
