@@ -43,7 +43,8 @@ describe('the steps of a replay', () => {
       status: ReplayStatus.DONE,
       replayed: 12n,
     });
-    expect(await inTransaction(pool, takeReplay)).toBeUndefined();
+    // Other tests' replays may be due.
+    expect((await inTransaction(pool, takeReplay))?.id).not.toBe(id);
   });
 
   test('is postponed if its step fails, and delays no other replay', async () => {
@@ -165,7 +166,7 @@ describe('the steps of a replay', () => {
       "update webhooks.replays set next_at = now() - interval '1 day' where id = $1",
       [id],
     );
-    expect(await inTransaction(scene.rms.database.pool, takeReplay)).toBeUndefined();
+    expect((await inTransaction(scene.rms.database.pool, takeReplay))?.id).not.toBe(id);
     expect((await scene.rms.deliveries.getReplay({ ...tenant, id })).replay).toEqual(canceled);
     expect((await scene.rms.deliveries.cancelReplay({ ...tenant, id })).replay).toEqual(canceled);
     await scene.rms.settled(tenant, 30);
