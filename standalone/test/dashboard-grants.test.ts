@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** The dashboard, and the API's endpoints that it serves with sessions. */
 const sources = [
   'services/dashboard/src/**/*.ts',
-  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,event,incident,key,metrics,replay,request,resource,webhook,webhook-certificate,webhook-filter,workspace}/*.ts',
+  'packages/api/src/{alert-channel,alert-rule,audit-entry,delivery,event,incident,invitation,key,member,metrics,replay,request,resource,webhook,webhook-certificate,webhook-filter,workspace}/*.ts',
   'packages/api/src/*.ts',
 ];
 
@@ -24,7 +24,7 @@ const passedOn = 'resources.listResources';
 /** Returns the RPCs in these sources ("signIn.checkSession"), by the dashboard's client names. */
 function calledMethods(): Set<string> {
   const calls =
-    /\b(?:(?:backend|clients)\.(\w+)\??|(signIn)|(alerts|usage)(?:Of\(backend\))?|(resources)(?=\.batch)|(portalSessions)(?=\.check))\.(\w+)\(/g;
+    /\b(?:(?:backend|clients)\.(?:team\.)?(\w+)\??|(signIn)|(alerts|usage)(?:Of\(backend\))?|(resources)(?=\.batch)|(portalSessions)(?=\.check))\.(\w+)\(/g;
   const found = globSync(sources, { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(calls)].map((match) => match.slice(1).filter(Boolean)),
   );

@@ -40,7 +40,7 @@ const handle = createApp({
   environment: 'live',
   config,
   admit: async () => caller,
-  backend: createBackend(resources, { ...clients, keys, team: undefined, portal: undefined, members: undefined }, true),
+  backend: createBackend(resources, { ...clients, keys, team: clients, portal: undefined, members: undefined }, true),
   probes: createProbes(context),
   countRequest: createRequestMetrics(context.metrics).countRequests('live', paths),
   requests: new RequestLog({ auth: context.requests, scope: 'none', dropped() {}, log: context.log }),

@@ -39,7 +39,7 @@ export interface Backend extends Clients {
 }
 
 /** The services that manage members and invitations. */
-export interface Team {
+interface Team {
   readonly members: RpcClient<typeof MembersService>;
   readonly invitations: RpcClient<typeof InvitationsService>;
 }
@@ -59,8 +59,7 @@ export interface Clients {
   readonly usage: RpcClient<typeof UsageService> | undefined;
   /** undefined if this installation has no alerts; see {@link alertsOf}. */
   readonly alerts: RpcClient<typeof AlertsService> | undefined;
-  /** undefined: the members are not managed through this API; see {@link teamOf}. */
-  readonly team: Team | undefined;
+  readonly team: Team;
   /** undefined: no portal sessions are created through this API; see {@link portalOf}. */
   readonly portal: Portal | undefined;
   /** undefined: users are named by their IDs. */
@@ -69,12 +68,6 @@ export interface Clients {
   readonly webhooks: RpcClient<typeof WebhooksService>;
   readonly deliveries: RpcClient<typeof DeliveriesService>;
   readonly events: RpcClient<typeof EventsService>;
-}
-
-/** Returns the clients for members and invitations. Throws `not_found` where only pages manage them. */
-export function teamOf({ team }: Clients): Team {
-  if (team) return team;
-  throw new RmsError('not_found');
 }
 
 /** Returns the client for portal sessions. Throws `not_found` where none are created. */

@@ -80,6 +80,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly operationId: string;
   /** The permission that the API key, or the user's role, must have. */
   readonly permission: Permission;
+  /** The permission that a user's role must have, if it differs. */
+  readonly permissionOfUsers?: Permission;
   readonly summary: string;
   readonly description?: string;
   readonly tag: Tag;

@@ -36,12 +36,22 @@ export const flag = z
     },
   });
 
+/** Query parameters of a list that pages also need as a whole. Only for lists that a limit bounds. */
+export const pageQueryOfUsers = z.strictObject({
+  ...pageQuery,
+  all: flag.describe('true: returns all items in one page.'),
+});
+
 export interface PageQuery {
   readonly per_page?: string | undefined;
+  /** 'true': one page with all items. */
+  readonly all?: string | undefined;
   readonly cursor?: string | undefined;
 }
 
-export function pageSizeOf({ per_page }: PageQuery): number {
+/** Returns the number of items in a page. 0: all. */
+export function pageSizeOf({ per_page, all }: PageQuery): number {
+  if (all === 'true') return 0;
   return per_page === undefined ? defaultPageSize : Number(per_page);
 }
 

@@ -15,7 +15,6 @@ import { OperationalEventsService } from '@rms/proto/rms/events/v1/operational_e
 import { type Callers, forKeys, forUsers } from '@rms/rpc';
 
 const { createKey, getKey, listKeys, updateKey, rollKey, revokeKey, batchVerifyKeys } = KeysService.method;
-const { listMembers, updateMember, removeMember } = MembersService.method;
 const { createInvitation, listInvitations, getInvitation, revokeInvitation, findInvitation, acceptInvitation } =
   InvitationsService.method;
 const {
@@ -83,12 +82,11 @@ export const callers: Callers = {
     // For portal sessions, which act for the key that created them.
     ...forKeys(getWorkspace, RequestsService.method.batchReportRequests),
     ...forUsers(
-      listMembers,
-      updateMember,
-      removeMember,
+      ...MembersService.methods,
       ...SecondFactorsService.methods,
       createInvitation,
       listInvitations,
+      getInvitation,
       revokeInvitation,
       acceptInvitation,
       changePassword,

@@ -75,6 +75,8 @@ const ids: readonly (readonly [string, string])[] = [
   ['/api_keys', newId('key')],
   ['/deliveries', newId('dlv')],
   ['/events', newId('evt')],
+  ['/invitations', newId('inv')],
+  ['/members', newId('usr')],
   ['/replays', newId('rpl')],
   ['/resources', newId('res')],
   ['/webhooks', newId('wh')],

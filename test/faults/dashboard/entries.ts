@@ -140,10 +140,12 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   'GET /members': workspace(nothing),
   'GET /members/{id}/keys': workspace(({ user }) => ({ id: user })),
+  'GET /members/{id}': workspace(({ user }) => ({ id: user })),
   'PATCH /members/{id}': workspace(({ user }) => ({ id: user, body: { role: 'viewer' } })),
   'DELETE /members/{id}': workspace(({ user }) => ({ id: user })),
   'GET /invitations': workspace(nothing),
   'POST /invitations': workspace(() => ({ body: { email: newGuest(), role: 'viewer' } })),
+  'GET /invitations/{id}': workspace(({ invitation }) => ({ id: invitation })),
   'DELETE /invitations/{id}': workspace(({ invitation }) => ({ id: invitation })),
   'GET /audit_log': workspace(
     nothing,

@@ -1,13 +1,12 @@
 import type { Invitation as Message } from '@rms/proto/rms/auth/v1/invitations_service_pb';
 import { z } from 'zod';
-import { teamOf } from '../backend.ts';
 import { checkId, defineEndpoint, oneResponse } from '../endpoint.ts';
-import { listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { listResponse, pageQuery, pageQueryOfUsers, pageSizeOf } from '../list.ts';
 import { roleMessages } from '../member/document.ts';
 import { presentTimeOf } from '../times.ts';
 import { createInvitationBody, type Invitation, invitationList, oneInvitation, oneNewInvitation } from './schema.ts';
 
-const listInvitations = defineEndpoint({
+const listInvitations = defineEndpoint<z.infer<typeof pageQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/invitations',
   operationId: 'listInvitations',
@@ -15,16 +14,18 @@ const listInvitations = defineEndpoint({
   description: 'Invitations that have not been accepted, newest first. Expired ones are listed for 30 days.',
   tag: 'Members',
   permission: 'members:read',
+  permissionOfUsers: 'members:write',
   query: z.strictObject(pageQuery),
+  queryOfUsers: pageQueryOfUsers,
   success: { status: 200, description: 'A page of invitations.', schema: invitationList },
   async handle({ context, query, tenant: { workspaceId }, backend, url, signal }) {
     const pageSize = pageSizeOf(query);
-    const { invitations, ...page } = await teamOf(backend).invitations.listInvitations(
+    const { invitations, ...page } = await backend.team.invitations.listInvitations(
       { workspaceId, pageSize, pageToken: query.cursor ?? '' },
       { context: context(), signal: signal() },
     );
     const items = invitations.map((invitation) => JSON.stringify(invitationDocument(invitation)));
-    return listResponse(items, { ...page, pageSize }, url(), query);
+    return listResponse(items, { ...page, pageSize: pageSize || items.length }, url(), query);
   },
 });
 
@@ -45,7 +46,7 @@ const createInvitation = defineEndpoint({
   async handle({ context, body, tenant: { workspaceId, environment }, idempotencyKey, backend }) {
     const options = { context: context() };
     const status = await backend.alerts?.getEmailStatus({ workspaceId: '' }, options);
-    const { invitation, token, replayed } = await teamOf(backend).invitations.createInvitation(
+    const { invitation, token, replayed } = await backend.team.invitations.createInvitation(
       {
         ...{ workspaceId, environment, email: body.email, idempotencyKey },
         role: roleMessages.toValue(body.role),
@@ -66,12 +67,13 @@ const getInvitation = defineEndpoint({
   summary: 'Get an invitation',
   tag: 'Members',
   permission: 'members:read',
+  permissionOfUsers: 'members:write',
   conditional: true,
   success: { status: 200, description: 'The invitation.', schema: oneInvitation },
   async handle({ context, id, tenant: { workspaceId }, backend, signal }) {
     checkId('inv', id);
     const options = { context: context(), signal: signal() };
-    const { invitation } = await teamOf(backend).invitations.getInvitation({ workspaceId, id }, options);
+    const { invitation } = await backend.team.invitations.getInvitation({ workspaceId, id }, options);
     const json = JSON.stringify(invitationDocument(invitation));
     return oneResponse(200, { json, version: invitation?.version ?? 0n });
   },
@@ -90,7 +92,7 @@ const revokeInvitation = defineEndpoint({
   async handle({ context, id, expectedVersions, tenant: { workspaceId }, backend }) {
     checkId('inv', id);
     const request = { workspaceId, id, expectedVersions };
-    await teamOf(backend).invitations.revokeInvitation(request, { context: context() });
+    await backend.team.invitations.revokeInvitation(request, { context: context() });
     return { status: 204 };
   },
 });

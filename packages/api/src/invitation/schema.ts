@@ -21,20 +21,20 @@ const invitation = z.strictObject(fields).meta({ id: 'Invitation' });
 export const oneInvitation = z.strictObject({ data: invitation });
 export const invitationList = listOf(invitation).meta({ id: 'InvitationList' });
 
-export const oneNewInvitation = z.strictObject({
-  data: z
-    .strictObject({
-      ...fields,
-      token: z
-        .string()
-        .optional()
-        .describe(
-          'The link is the URL of the dashboard, `/invitation#` and this token. Present only if this installation ' +
-            'sends no email, and only in the response to the API key that sent the request.',
-        ),
-    })
-    .meta({ id: 'CreatedInvitation' }),
-});
+const createdInvitation = z
+  .strictObject({
+    ...fields,
+    token: z
+      .string()
+      .optional()
+      .describe(
+        'The link is the URL of the dashboard, `/invitation#` and this token. Present only if this installation ' +
+          'sends no email, and only in the response to the API key that sent the request.',
+      ),
+  })
+  .meta({ id: 'CreatedInvitation' });
+
+export const oneNewInvitation = z.strictObject({ data: createdInvitation });
 
 export const createInvitationBody = z
   .strictObject({ email: text(3, 254).describe('Address of the new member.'), role })
@@ -42,3 +42,6 @@ export const createInvitationBody = z
 
 /** An invitation to the workspace. */
 export type Invitation = z.infer<typeof invitation>;
+
+/** A new invitation. */
+export type CreatedInvitation = z.infer<typeof createdInvitation>;

@@ -1,8 +1,7 @@
 import type { Member } from '@rms/proto/rms/auth/v1/members_service_pb';
 import { z } from 'zod';
-import { teamOf } from '../backend.ts';
 import { checkId, defineEndpoint, type OneObject, oneResponse } from '../endpoint.ts';
-import { flag, listResponse, pageQuery, pageSizeOf } from '../list.ts';
+import { flag, listResponse, pageQuery, pageQueryOfUsers, pageSizeOf } from '../list.ts';
 import { memberDocument, roleMessages } from './document.ts';
 import { memberList, oneMember, updateMemberBody } from './schema.ts';
 
@@ -10,7 +9,7 @@ import { memberList, oneMember, updateMemberBody } from './schema.ts';
 const asCreator =
   'The key acts for the user who created it, with the present role of this user and at most as an admin.';
 
-const listMembers = defineEndpoint({
+const listMembers = defineEndpoint<z.infer<typeof pageQueryOfUsers>, unknown>({
   method: 'get',
   path: '/v1/members',
   operationId: 'listMembers',
@@ -19,15 +18,16 @@ const listMembers = defineEndpoint({
   tag: 'Members',
   permission: 'members:read',
   query: z.strictObject(pageQuery),
+  queryOfUsers: pageQueryOfUsers,
   success: { status: 200, description: 'A page of members.', schema: memberList },
   async handle({ context, query, tenant: { workspaceId }, backend, url, signal }) {
     const pageSize = pageSizeOf(query);
-    const { members, ...page } = await teamOf(backend).members.listMembers(
+    const { members, ...page } = await backend.team.members.listMembers(
       { workspaceId, pageSize, pageToken: query.cursor ?? '' },
       { context: context(), signal: signal() },
     );
     const items = members.map((member) => JSON.stringify(memberDocument(member)));
-    return listResponse(items, { ...page, pageSize }, url(), query);
+    return listResponse(items, { ...page, pageSize: pageSize || items.length }, url(), query);
   },
 });
 
@@ -44,7 +44,7 @@ const getMember = defineEndpoint({
   async handle({ context, id: userId, tenant: { workspaceId }, backend, signal }) {
     checkId('usr', userId);
     const options = { context: context(), signal: signal() };
-    const { member } = await teamOf(backend).members.getMember({ workspaceId, userId }, options);
+    const { member } = await backend.team.members.getMember({ workspaceId, userId }, options);
     return oneResponse(200, oneMemberOf(member));
   },
 });
@@ -62,7 +62,7 @@ const updateMember = defineEndpoint({
   success: { status: 200, description: 'The changed member.', schema: oneMember },
   async handle({ context, id: userId, body, expectedVersions, tenant: { workspaceId }, backend }) {
     checkId('usr', userId);
-    const { member } = await teamOf(backend).members.updateMember(
+    const { member } = await backend.team.members.updateMember(
       { workspaceId, userId, role: roleMessages.toValue(body.role), expectedVersions },
       { context: context() },
     );
@@ -80,6 +80,8 @@ const removeMember = defineEndpoint({
     `A key cannot remove owners. ${asCreator}`,
   tag: 'Members',
   permission: 'members:write',
+  // Members may remove themselves. auth rejects everything else.
+  permissionOfUsers: 'members:read',
   query: z.strictObject({
     revoke_keys: flag.describe('true: also revokes the keys that the member created, in both environments.'),
   }),
@@ -89,7 +91,7 @@ const removeMember = defineEndpoint({
     checkId('usr', userId);
     const revokeKeys = query.revoke_keys === 'true';
     const request = { workspaceId, userId, revokeKeys, expectedVersions };
-    await teamOf(backend).members.removeMember(request, { context: context() });
+    await backend.team.members.removeMember(request, { context: context() });
     return { status: 204 };
   },
 });

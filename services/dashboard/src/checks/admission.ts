@@ -183,11 +183,6 @@ export function roleOf({ role }: { readonly role: RoleMessage }): Role | undefin
   return roles.toName(role);
 }
 
-/** Converts a role to its RPC value. */
-export function toRoleMessage(role: Role): RoleMessage {
-  return roles.toValue(role);
-}
-
 /**
  * Checks that a portal session is of the workspace and environment, and has the permission. This is the only such check.
  * Throws `not_found` and `insufficient_scope`.

@@ -128,7 +128,7 @@ export function bodyLimitKibOf({ access }: Endpoint): number | undefined {
 
 /** Serves an endpoint of the API to users. */
 export function apiEndpoint(api: ApiEndpoint): Endpoint {
-  const { permission: access, method, path, queryOfUsers: query = api.query, body } = api;
+  const { permissionOfUsers: access = api.permission, method, path, queryOfUsers: query = api.query, body } = api;
   const served = { ...(query ? { query } : {}), ...(body ? { body } : {}) };
   return { access, method, path: path.slice('/v1'.length) as `/${string}`, ...served, api: { ...api, ...served } };
 }

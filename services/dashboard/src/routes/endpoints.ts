@@ -4,7 +4,9 @@ import {
   deliveryEndpoints,
   eventEndpoints,
   incidentEndpoints,
+  invitationEndpoints,
   keyEndpoints,
+  memberEndpoints,
   metricsEndpoints,
   replayEndpoints,
   requestEndpoints,
@@ -40,14 +42,6 @@ import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { secondFactorRoute, signInOptions, signInRoute } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
 import { tailDeliveries } from './tail-deliveries.ts';
-import {
-  createInvitation,
-  listInvitations,
-  listMembers,
-  removeMember,
-  revokeInvitation,
-  updateMember,
-} from './team.ts';
 import { findUnsubscribe, resubscribe, unsubscribe } from './unsubscribe.ts';
 import { updateProfile } from './update-profile.ts';
 
@@ -100,13 +94,9 @@ export const endpoints: readonly Endpoint[] = [
   listResourceEvents,
   ...eventEndpoints.map(apiEndpoint),
 
-  listMembers,
+  ...memberEndpoints.map(apiEndpoint),
   listMemberKeys,
-  updateMember,
-  removeMember,
-  listInvitations,
-  createInvitation,
-  revokeInvitation,
+  ...invitationEndpoints.map(apiEndpoint),
   listAuditEntries,
   getLimits,
   ...requestEndpoints.map(apiEndpoint),

@@ -1,5 +1,4 @@
 import { keyDocument } from '@rms/api';
-import { RmsError } from '@rms/base/errors';
 import { actorOfUser } from '@rms/rpc';
 import { tenantEndpoint } from './endpoint.ts';
 
@@ -11,13 +10,11 @@ export const listMemberKeys = tenantEndpoint({
   async handle({ backend, tenant: { workspaceId }, param, context, signal }) {
     const options = { context, signal: signal() };
     const userId = param('id');
-    const [{ members }, { keys, nextPageToken }] = await Promise.all([
-      backend.members.listMembers({ workspaceId }, options),
+    const [{ keys, nextPageToken }] = await Promise.all([
       backend.keys.listKeys({ workspaceId, createdBy: actorOfUser(userId), validOnly: true, pageSize: 100 }, options),
+      // Throws `not_found`.
+      backend.members.getMember({ workspaceId, userId }, options),
     ]);
-    if (!members.some((member) => member.userId === userId)) {
-      throw new RmsError('not_found', { message: `There is no member "${userId}" in this workspace.` });
-    }
     return { data: keys.map(keyDocument), more: nextPageToken !== '' };
   },
 });

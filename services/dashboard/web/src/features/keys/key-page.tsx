@@ -182,7 +182,7 @@ export function KeyPage() {
 function FormerMemberNote({ of: { created_by: creator, created_by_name: name } }: { readonly of: Key }) {
   const { data: members } = useMembers();
   if (!members || !creator?.startsWith('user:')) return null;
-  if (members.data.some((member) => `user:${member.user_id}` === creator)) return null;
+  if (members.data.some((member) => `user:${member.id}` === creator)) return null;
   return (
     <Note tone="warn">
       <p>

@@ -1,7 +1,7 @@
+import type { CreatedInvitation } from '@rms/api';
 import { mayChangeRole, type Role, roles } from '@rms/base/roles';
-import type { NewInvitationDocument } from '../../../../src/documents/team.ts';
 import { fieldError } from '../../api/client.ts';
-import { useRole, useTenantChange } from '../../api/tenant.ts';
+import { type One, useRole, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Secret } from '../../ui/copy.tsx';
@@ -23,13 +23,14 @@ const roleHints: Readonly<Record<Role, string>> = {
 export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const role = useRole();
   const { data: limits } = useLimits();
-  const invite = useTenantChange<NewInvitationDocument>(({ email, link }) => {
-    if (link !== null) return;
+  const invite = useTenantChange<One<CreatedInvitation>>(({ data: { email, token } }) => {
+    if (token !== undefined) return;
     onClose();
     toast(`Invitation queued for ${email}.`);
   });
   const choices = roles.filter((to) => mayChangeRole(role, undefined, to));
-  if (invite.data?.link) return <LinkDialog of={invite.data} link={invite.data.link} onClose={onClose} />;
+  const invitation = invite.data?.data;
+  if (invitation?.token) return <LinkDialog of={invitation} token={invitation.token} onClose={onClose} />;
   return (
     <Dialog title="Invite member" onClose={onClose}>
       <form
@@ -68,11 +69,11 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
 /** Dialog that shows the link of an invitation, once. */
 function LinkDialog({
   of: { email, role, expires_at: expiresAt },
-  link,
+  token,
   onClose,
 }: {
-  readonly of: NewInvitationDocument;
-  readonly link: string;
+  readonly of: CreatedInvitation;
+  readonly token: string;
   readonly onClose: () => void;
 }) {
   return (
@@ -80,7 +81,7 @@ function LinkDialog({
       <Note tone="warn">
         No email server is configured. Copy the link now and send it to {email}. It is shown only once.
       </Note>
-      <Secret text={link} label="Copy link" />
+      <Secret text={`${location.origin}/invitation#${token}`} label="Copy link" />
       <p className="small">
         Anyone with the link can join as {role}. It works once, until <Time at={expiresAt} />. To get a new link, invite
         the address again.

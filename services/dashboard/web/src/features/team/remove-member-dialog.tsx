@@ -1,6 +1,5 @@
-import type { Key } from '@rms/api';
+import type { Key, Member } from '@rms/api';
 import { useState } from 'react';
-import type { MemberDocument } from '../../../../src/documents/team.ts';
 import { useMay, useTenantChange, useTenantQuery } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -13,13 +12,13 @@ export function RemoveMemberDialog({
   isSelf,
   onClose,
 }: {
-  readonly member: MemberDocument;
+  readonly member: Member;
   readonly isSelf: boolean;
   readonly onClose: () => void;
 }) {
   const mayRead = useMay('keys:read');
   const mayRevoke = useMay('keys:write');
-  const { data, error } = useTenantQuery<{ data: readonly Key[]; more: boolean }>(`/members/${member.user_id}/keys`, {
+  const { data, error } = useTenantQuery<{ data: readonly Key[]; more: boolean }>(`/members/${member.id}/keys`, {
     enabled: mayRead,
   });
   const [revokes, setRevokes] = useState(false);
@@ -36,7 +35,7 @@ export function RemoveMemberDialog({
       error={remove.error}
       onClose={onClose}
       onConfirm={() =>
-        remove.mutate({ method: 'DELETE', path: `/members/${member.user_id}?revoke_keys=${String(revokes)}` })
+        remove.mutate({ method: 'DELETE', path: `/members/${member.id}?revoke_keys=${String(revokes)}` })
       }
     >
       <p>Access to this workspace ends immediately. Keys that the member created stay valid unless you revoke them.</p>

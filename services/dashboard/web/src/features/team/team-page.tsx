@@ -1,6 +1,6 @@
+import type { Member } from '@rms/api';
 import { mayChangeRole, type Role, roles } from '@rms/base/roles';
 import { useState } from 'react';
-import type { MemberDocument } from '../../../../src/documents/team.ts';
 import { useAccount } from '../../api/account.ts';
 import { useMay, useRole, useTenantChange } from '../../api/tenant.ts';
 import { toast } from '../../toasts.ts';
@@ -21,10 +21,9 @@ export function TeamPage() {
   const mayWrite = useMay('members:write');
   const { data, error } = useMembers();
   const [inviting, setInviting] = useState(false);
-  const [removing, setRemoving] = useState<MemberDocument>();
+  const [removing, setRemoving] = useState<Member>();
   const change = useTenantChange(() => toast('Role changed.'));
-  const mayRemove = (member: MemberDocument) =>
-    member.user_id === user.id || mayChangeRole(role, member.role, undefined);
+  const mayRemove = (member: Member) => member.id === user.id || mayChangeRole(role, member.role, undefined);
   return (
     <>
       <PageHeader
@@ -45,7 +44,7 @@ export function TeamPage() {
           <Table
             label="Members"
             rows={data.data}
-            keyOf={(member) => member.user_id}
+            keyOf={(member) => member.id}
             columns={[
               {
                 title: 'Member',
@@ -53,7 +52,7 @@ export function TeamPage() {
                   <span className="break">
                     <strong>{member.name || member.email}</strong>
                     {member.name ? <span className="soft"> {member.email}</span> : null}{' '}
-                    {member.user_id === user.id ? <Badge>You</Badge> : null}
+                    {member.id === user.id ? <Badge>You</Badge> : null}
                     {member.disabled ? <Badge tone="warn">Disabled</Badge> : null}
                   </span>
                 ),
@@ -65,7 +64,7 @@ export function TeamPage() {
                     of={member}
                     role={role}
                     onChange={(next) =>
-                      change.mutate({ method: 'PATCH', path: `/members/${member.user_id}`, body: { role: next } })
+                      change.mutate({ method: 'PATCH', path: `/members/${member.id}`, body: { role: next } })
                     }
                   />
                 ),
@@ -81,10 +80,10 @@ export function TeamPage() {
                   mayRemove(member) ? (
                     <Button
                       small
-                      aria-label={member.user_id === user.id ? 'Leave' : `Remove ${member.email}`}
+                      aria-label={member.id === user.id ? 'Leave' : `Remove ${member.email}`}
                       onClick={() => setRemoving(member)}
                     >
-                      {member.user_id === user.id ? 'Leave' : 'Remove'}
+                      {member.id === user.id ? 'Leave' : 'Remove'}
                     </Button>
                   ) : null,
               },
@@ -97,11 +96,7 @@ export function TeamPage() {
       {mayWrite ? <Invitations /> : null}
       {inviting ? <InviteDialog onClose={() => setInviting(false)} /> : null}
       {removing ? (
-        <RemoveMemberDialog
-          member={removing}
-          isSelf={removing.user_id === user.id}
-          onClose={() => setRemoving(undefined)}
-        />
+        <RemoveMemberDialog member={removing} isSelf={removing.id === user.id} onClose={() => setRemoving(undefined)} />
       ) : null}
     </>
   );
@@ -112,7 +107,7 @@ function RoleChoice({
   role,
   onChange,
 }: {
-  readonly of: MemberDocument;
+  readonly of: Member;
   readonly role: Role | undefined;
   readonly onChange: (role: Role) => void;
 }) {
