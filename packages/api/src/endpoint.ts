@@ -78,9 +78,9 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   /** "/v1/things", "/v1/things/{id}" or "/v1/things/{id}/verb". The parameter can have another name than `id`. */
   readonly path: `/v1/${string}`;
   readonly operationId: string;
-  /** The permission that the API key, or the user's role, must have. */
+  /** The permission that the API key must have, and the user's role unless `permissionOfUsers` is set. */
   readonly permission: Permission;
-  /** The permission that a user's role must have, if it differs. */
+  /** The permission that the user's role must have instead. */
   readonly permissionOfUsers?: Permission;
   readonly summary: string;
   readonly description?: string;

@@ -62,6 +62,7 @@ interface PageMessage {
   /** undefined: counting the items would need a scan. */
   readonly totalSize?: bigint | undefined;
   readonly page: number;
+  /** 0: the page has all items. */
   readonly pageSize: number;
 }
 
@@ -78,7 +79,12 @@ export function listResponse(
 ): Response {
   const link = (cursor: string) => (cursor === '' ? null : pageUrl(url, { ...query, cursor }));
   const { totalSize, page, pageSize, nextPageToken, previousPageToken } = message;
-  const meta = { total: totalSize === undefined ? null : Number(totalSize), page, per_page: pageSize, ...moreMeta };
+  const meta = {
+    total: totalSize === undefined ? null : Number(totalSize),
+    page,
+    per_page: pageSize || items.length,
+    ...moreMeta,
+  };
   const links = { next: link(nextPageToken), prev: link(previousPageToken) };
   return { status: 200, json: `${listStart}${items.join(',')}${listEnd(meta, links)}` };
 }

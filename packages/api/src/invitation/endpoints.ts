@@ -25,7 +25,7 @@ const listInvitations = defineEndpoint<z.infer<typeof pageQueryOfUsers>, unknown
       { context: context(), signal: signal() },
     );
     const items = invitations.map((invitation) => JSON.stringify(invitationDocument(invitation)));
-    return listResponse(items, { ...page, pageSize: pageSize || items.length }, url(), query);
+    return listResponse(items, { ...page, pageSize }, url(), query);
   },
 });
 

@@ -27,7 +27,7 @@ const listMembers = defineEndpoint<z.infer<typeof pageQueryOfUsers>, unknown>({
       { context: context(), signal: signal() },
     );
     const items = members.map((member) => JSON.stringify(memberDocument(member)));
-    return listResponse(items, { ...page, pageSize: pageSize || items.length }, url(), query);
+    return listResponse(items, { ...page, pageSize }, url(), query);
   },
 });
 
