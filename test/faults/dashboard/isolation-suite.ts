@@ -115,7 +115,7 @@ function masked(text: string, given: readonly Named[]): string {
   return (
     without
       // Random values can contain substrings that look like ids.
-      .replaceAll(/"(csrf_token|secret|link)":"[^"]*"/g, '"$1"')
+      .replaceAll(/"(csrf_token|secret|token)":"[^"]*"/g, '"$1"')
       .replaceAll(/\b(whsec|sk_live|sk_test|[a-z]{2,6})_[\w-]{8,}…?\w*/g, '<$1>')
       .replaceAll(/(guest|person|nobody)-\w+@/g, '<$1>@')
       .replaceAll(/"hint":"[^"]*"/g, '"hint"')

@@ -75,7 +75,7 @@ export function rolesSuite(world: World): void {
       for (const to of roles) {
         const body = { email: `guest-of-${actor}-${to}@example.com`, role: to };
         const invited = await as(actor).send('POST', `${path}/invitations`, { body });
-        expect([actor, to, invited.status]).toEqual([actor, to, mayChangeRole(actor, undefined, to) ? 200 : 403]);
+        expect([actor, to, invited.status]).toEqual([actor, to, mayChangeRole(actor, undefined, to) ? 201 : 403]);
       }
     }
   });
